@@ -1,0 +1,248 @@
+"""The grammar of the command line: every command, its options, and the module that carries it out.
+
+`--home`, `--root`, `--json` and `--color` may stand anywhere, before or after a command or sub-command.
+Each level has its own list of `--root`s: argparse gives a sub-command a fresh namespace and would let
+its list replace the one before. Options are never abbreviated: a script that says `--proj` today would
+break when a second such option comes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from indexer.errors import UsageError
+
+PROG = "transcript-indexer"
+KINDS = ("prompt", "command", "shell", "assistant", "tool_use", "observation", "summary")
+COLORS = ("auto", "always", "never")
+
+_EPILOG = f"""\
+examples:
+  {PROG} rescan                          read all transcripts into the memory
+  {PROG} search "auth timeout"           find what was said and done
+  {PROG} search why did we --project .   a plain question, about this folder's project
+  {PROG} show prompt:12                  one result in whole, with its context
+  {PROG} watch                           keep the memory up to date while you work
+
+exit codes: 0 ok, 1 problem found, 2 usage, 3 no memory yet, 4 busy, 5 damaged, 6 written by a newer version
+"""
+_SEARCH_EPILOG = f"""\
+WORD finds it in any language, whole identifiers and their parts; "exact phrase", -word and title:word are
+understood. DATE is a day (2026-11-20), a time (2026-11-20T15:00+01:00), or a span back from now (3d, 12h).
+kinds: {", ".join(KINDS)}
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises UsageError instead of leaving the process, so that `--json` holds for usage errors too."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, add_help=False, **settings)
+        # Not as `-h`: argparse would read `-hello`, a word to leave out of a search, as `-h ello`.
+        self.add_argument("--help", action="help", help="show this and leave (also -h)")
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        hint = _nearest(unknown[1], re.findall(r"[\w-]+", unknown[2])) if unknown else ""
+        raise UsageError(message, hint or f"`{self.prog} --help` shows what is understood")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole grammar. After parsing, `run` names the function to call: `module:function`."""
+    parser = _Parser(
+        prog=PROG,
+        description="Turns Claude Code's transcripts into a searchable memory on your own machine.",
+        epilog=_EPILOG,
+    )
+    _common(parser, 0)
+    parser.add_argument("--version", action="store_true", help="show the version and leave")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _config):
+        add(commands)
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of one call, checked. `roots` holds every `--root` in order; `home` and `color` are
+    None when not given. Raises UsageError."""
+    head, literal = _split(argv)
+    args, rest = build_parser().parse_known_args(head)
+    if args.version:
+        args.run = "indexer.cli.about:version"
+    elif args.command is None:
+        raise UsageError("a command is missing", f"`{PROG} --help` lists the commands")
+    if args.command == "search":
+        args.words = [*args.words, *_words(rest), *literal]
+    elif literal:
+        args = build_parser().parse_args(argv)
+    elif rest:
+        raise UsageError(f"not understood: {' '.join(rest)}", f"`{PROG} {args.command} --help` shows what is")
+    args.roots = [root for level in range(3) for root in getattr(args, f"roots{level}", [])]
+    return args
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stands before a `--` and what stands after it."""
+    words = ["--help" if word == "-h" else word for word in argv]
+    cut = words.index("--") if "--" in words else len(words)
+    return words[:cut], words[cut + 1 :]
+
+
+def _words(rest: Sequence[str]) -> Sequence[str]:
+    """Words of a search that argparse left over: those after an option, and `-word`, which excludes."""
+    for word in rest:
+        if word.startswith("--"):
+            name = word.partition("=")[0]
+            raise UsageError(
+                f"search has no option {name}",
+                _nearest(name, _OPTIONS) or f"`{PROG} search --help` lists them; after `--` all are words",
+            )
+    return rest
+
+
+_OPTIONS = tuple(
+    f"--{name}"
+    for name in (
+        "project session kind since until tool file type concept agent platform limit offset group "
+        "home root json color help"
+    ).split()
+)
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+
+    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+# --- options that several commands share -------------------------------------------------------------
+
+
+def _common(parser: argparse.ArgumentParser, level: int) -> None:
+    group = parser.add_argument_group("everywhere")
+    unset = None if level == 0 else argparse.SUPPRESS
+    group.add_argument("--home", metavar="DIR", default=unset, help="folder of the memory")
+    group.add_argument(
+        "--root",
+        metavar="DIR",
+        dest=f"roots{level}",
+        action="append",
+        default=argparse.SUPPRESS,
+        help="folder of transcripts, instead of Claude Code's own; may be repeated",
+    )
+    group.add_argument(
+        "--json", action="store_true", default=False if level == 0 else unset, help="print JSON, errors too"
+    )
+    group.add_argument("--color", choices=COLORS, default=unset, help="colour: auto (default), always, never")
+
+
+def _command(commands: Any, name: str, run: str, text: str, **settings: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", **settings
+    )
+    parser.set_defaults(run=run)
+    _common(parser, 1)
+    return parser
+
+
+def _window(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
+    parser.add_argument("--since", metavar="DATE", help=f"{what} from this time on")
+    parser.add_argument("--until", metavar="DATE", help=f"{what} up to this time")
+    parser.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
+    parser.add_argument("--offset", metavar="N", type=_count(0), default=0, help="leave out the first N")
+
+
+def _count(lowest: int) -> Any:
+    def number(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < lowest:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {lowest} up")
+        return min(int(text), 1 << 31)
+
+    return number
+
+
+# --- one function a command --------------------------------------------------------------------------
+
+
+def _watch(commands: Any) -> None:
+    _command(commands, "watch", "indexer.cli.feed:watch", "keep the memory up to date until stopped")
+
+
+def _rescan(commands: Any) -> None:
+    _command(commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing")
+
+
+def _search(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "search",
+        "indexer.cli.search:search",
+        "find what was said and done, the best first",
+        epilog=_SEARCH_EPILOG,
+    )
+    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for")
+    _window(parser, "hits")
+    parser.add_argument("--session", metavar="ID", help="hits of one session: its id or the start of it")
+    parser.add_argument(
+        "--kind", metavar="KIND", action="append", default=[], help="hits of this kind; may be repeated, or a,b"
+    )
+    parser.add_argument("--tool", metavar="NAME", help="tool calls of this tool, as Bash")
+    parser.add_argument("--file", metavar="PATH", help="what touched this file: a path or the end of one")
+    parser.add_argument("--type", metavar="TYPE", help="observations of this type")
+    parser.add_argument("--concept", metavar="NAME", help="observations with this concept")
+    parser.add_argument("--agent", metavar="ID", help="what this sub-agent (id or type) did")
+    parser.add_argument("--platform", metavar="NAME", help="transcripts of this client, as claude")
+    parser.add_argument("--group", choices=("session",), help="gather the hits of each session")
+
+
+def _show(commands: Any) -> None:
+    parser = _command(
+        commands, "show", "indexer.cli.show:show", "show one result or session in whole, with its context"
+    )
+    parser.add_argument("id", metavar="ID", help="as prompt:12, tool_use:7, a session id or the start of one")
+
+
+def _sessions(commands: Any) -> None:
+    parser = _command(commands, "sessions", "indexer.cli.lists:sessions", "list sessions, the newest first")
+    _window(parser, "sessions going on")
+
+
+def _projects(commands: Any) -> None:
+    _command(commands, "projects", "indexer.cli.lists:projects", "list projects, the last active first")
+
+
+def _project(commands: Any) -> None:
+    parser = _command(commands, "project", "", "ask about one project")
+    questions = parser.add_subparsers(metavar="QUESTION", dest="question", required=True)
+    explain = _sub(questions, "explain", "indexer.cli.lists:explain", "say which project a folder is, and why")
+    explain.add_argument("path", metavar="PATH", nargs="?", default=".", help="the folder (default: here)")
+
+
+def _status(commands: Any) -> None:
+    parser = _command(commands, "status", "indexer.cli.status:status", "say how far the memory has come")
+    parser.add_argument(
+        "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
+    )
+
+
+def _config(commands: Any) -> None:
+    parser = _command(commands, "config", "", "see or begin the settings")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    _sub(actions, "show", "indexer.cli.settings:show", "every setting, its value, and where it came from")
+    _sub(actions, "path", "indexer.cli.settings:path", "where your settings file is looked for")
+    _sub(actions, "init", "indexer.cli.settings:init", "write a settings file to edit")
+
+
+def _sub(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + "."
+    )
+    parser.set_defaults(run=run)
+    _common(parser, 2)
+    return parser

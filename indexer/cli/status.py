@@ -1,0 +1,191 @@
+"""`status`: what the memory holds, how far behind the transcripts it is, and what could not be read.
+
+How far behind is measured now, by a stat of each transcript that is being followed (3 µs a file), not
+taken from the last report of a service that may be dead: status must not lie. Transcripts that nobody
+has seen yet are not looked for.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from indexer import config
+from indexer.cli import views
+from indexer.cli.output import Output
+from indexer.cli.render import aside, facts, many, one_line, size, when
+from indexer.store import health
+from indexer.store.connection import database_path, writer_alive
+from indexer.store.items import Place
+from indexer.store.reads import Connection, Counts, counts, reading
+from indexer.text import parse_time
+
+_SHOWN_KINDS = 6
+_WATCHER = ("mode", "reason", "remedy", "lag_bytes", "updated_at")
+
+
+class _Status(NamedTuple):
+    counts: Counts
+    database: Path
+    size: int
+    wal: int
+    free: int
+    files: list[health.File]
+    behind: dict[str, int]
+    dead_letters: list[health.DeadLetter]
+    unmatched: int
+    last_commit: str | None
+    writer: int | None
+    watcher: dict[str, Any] | None
+
+
+def status(args: Namespace, out: Output) -> int:
+    """Print the state of the memory. Raises NoDatabase when there is none."""
+    home = config.load(args.home, args.roots).home
+    with reading(home) as conn:
+        found = _look(conn, home, args.dead_letters)
+    if out.as_json:
+        out.data(_status_json(found))
+    else:
+        out.lines(_status_lines(found, out))
+    return 0
+
+
+def _look(conn: Connection, home: Path, limit: int) -> _Status:
+    database = database_path(home)
+    known = health.files(conn)
+    writer = writer_alive(home)
+    return _Status(
+        counts=counts(conn),
+        database=database,
+        size=_bytes_of(database),
+        wal=_bytes_of(database.with_name(database.name + "-wal")),
+        free=health.free_bytes(conn),
+        files=known,
+        behind=_behind(known),
+        dead_letters=health.dead_letters(conn, limit),
+        unmatched=health.unmatched_results(conn),
+        last_commit=health.last_commit(conn),
+        writer=writer,
+        watcher=None if writer is None else _watcher(home),
+    )
+
+
+def _bytes_of(path: str | Path) -> int:
+    """The size of a file, 0 if it cannot be asked."""
+    try:
+        return Path(path).stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _behind(known: list[health.File]) -> dict[str, int]:
+    """Unread bytes of each file being followed that has any. A shrunk file is unread from its start."""
+    behind = {}
+    for file in known:
+        now = _bytes_of(file.path) if file.status == "active" else 0
+        unread = now - file.offset if now >= file.offset else now
+        if unread > 0:
+            behind[file.path] = unread
+    return behind
+
+
+def _watcher(home: Path) -> dict[str, Any] | None:
+    """What the running service last said of itself; None if it has said nothing that can be read."""
+    try:
+        said = json.loads((home / "status.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return {name: said.get(name) for name in _WATCHER} if isinstance(said, dict) else None
+
+
+def _status_json(found: _Status) -> dict[str, object]:
+    statuses = Counter(file.status for file in found.files)
+    return {
+        "counts": found.counts._asdict(),
+        "database": {
+            "path": str(found.database),
+            "size_bytes": found.size,
+            "wal_bytes": found.wal,
+            "free_bytes": found.free,
+        },
+        "files": {"known": len(found.files)} | {name: statuses[name] for name in ("active", "gone", "unreadable")},
+        "behind": {"files": len(found.behind), "bytes": sum(found.behind.values())},
+        "unreadable": [{"file": f.path, "reason": f.error} for f in found.files if f.status == "unreadable"],
+        "dead_letters": [letter._asdict() for letter in found.dead_letters],
+        "unmatched_results": found.unmatched,
+        "ignored": health.ignored(found.files),
+        "last_commit": found.last_commit,
+        "writer": {"running": found.writer is not None, "pid": found.writer or None},
+        "watcher": found.watcher,
+    }
+
+
+def _status_lines(found: _Status, out: Output) -> Iterator[str]:
+    statuses = Counter(file.status for file in found.files)
+    active, gone = f"{statuses['active']:,} followed", f"{statuses['gone']:,} gone (their memory stays)"
+    behind = aside(size(sum(found.behind.values())), many(len(found.behind), "file")) if found.behind else "nothing"
+    lines = [
+        ("memory", aside(one_line(found.database), size(found.size), found.wal and f"{size(found.wal)} WAL" or "")),
+        ("holds", _holds(found.counts)),
+        ("transcripts", aside(many(len(found.files), "file"), active, gone)),
+        ("unread", behind),
+        ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
+        ("writer", _writer(found.writer)),
+        ("watcher", _watcher_text(found.watcher)),
+        ("passed over", _ignored_text(health.ignored(found.files))),
+        ("answers without a call", f"{found.unmatched:,}" if found.unmatched else ""),
+    ]
+    yield from facts(lines, out.style, indent="")
+    for file in found.files:
+        if file.status == "unreadable":
+            yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
+    yield from _letters(found)
+
+
+def _holds(counts: Counts) -> str:
+    return aside(
+        many(counts.sessions, "session"),
+        many(counts.prompts, "prompt"),
+        many(counts.tool_uses, "tool use"),
+        many(counts.assistant_messages, "answer"),
+        many(counts.projects, "project"),
+    )
+
+
+def _writer(pid: int | None) -> str:
+    if pid is None:
+        return "none; `transcript-indexer watch` keeps the memory up to date"
+    return f"running, pid {pid}" if pid else "running"
+
+
+def _watcher_text(said: dict[str, Any] | None) -> str:
+    if not said:
+        return ""
+    lag = said["lag_bytes"]
+    behind = f"{size(lag)} behind" if isinstance(lag, int) and lag else ""
+    at = parse_time(said["updated_at"]) if isinstance(said["updated_at"], str) else None
+    return aside(*(one_line(said[name]) for name in _WATCHER[:3]), behind, f"as of {when(at)}" if at else "")
+
+
+def _ignored_text(kinds: dict[str, int]) -> str:
+    shown = [f"{one_line(kind)} {number:,}" for kind, number in list(kinds.items())[:_SHOWN_KINDS]]
+    rest = sum(list(kinds.values())[_SHOWN_KINDS:])
+    return ", ".join([*shown, f"others {rest:,}"] if rest else shown)
+
+
+def _letters(found: _Status) -> Iterator[str]:
+    total = found.counts.dead_letters
+    if total == 0:
+        return
+    yield ""
+    hidden = total - len(found.dead_letters)
+    more = f" ({hidden:,} more: --dead-letters {total})" if hidden > 0 else ""
+    yield f"{many(total, 'dead letter')}: bytes that are no record{more}"
+    for letter in found.dead_letters:
+        where = views.place_text(Place(letter.file, letter.line))
+        yield f"  {where}  byte {letter.offset:,}, {many(letter.length, 'byte')}: {one_line(letter.reason)}"

@@ -1,0 +1,375 @@
+"""The settings: `config/default.toml` < the user's `config.toml` < environment < command-line flags.
+
+`default.toml` is the only place that holds a default, and its comments are the reference. Every value
+is checked here, whatever layer it comes from, and a mistake is a ConfigError that says where, what
+is allowed and what was probably meant: a setting that is silently ignored costs an evening.
+
+Nothing is created: reading the configuration leaves no trace on disk.
+
+Cost: 25 ms of CPU on top of argparse and sqlite3, 10 of them for platformdirs and 5 for tomllib
+(measured, Python 3.11); a search may take 100, so all imports stand at the top.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import platformdirs
+
+from indexer import share
+from indexer.errors import ConfigError
+from indexer.project import Environment, Resolver, fold
+
+APP = "transcript-indexer"
+PREFIX = "TRANSCRIPT_INDEXER_"
+_SHORT = {"HOME": "storage.home", "ROOT": "sources.roots", "ROOTS": "sources.roots"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting, checked. Paths are absolute; seconds and minutes may be fractions.
+
+    roots: () means where Claude Code keeps its transcripts (`files.discover.default_roots`).
+    aliases: pairs (old key or name, key), one hop.
+    """
+
+    home: Path
+    roots: tuple[str, ...]
+    debounce_ms: int
+    max_delay_ms: int
+    sweep_seconds: float
+    hot_sweep_seconds: float
+    poll_seconds: float
+    quiet_seconds: float
+    idle_minutes: float
+    git_remote: bool
+    environments: tuple[Environment, ...]
+    aliases: tuple[tuple[str, str], ...]
+    search_limit: int
+    log_level: str
+    log_format: str
+    origins: Mapping[str, str] = field(compare=False, repr=False)
+
+    def origin(self, key: str) -> str:
+        """Where the value of `key` (as `watch.sweep_seconds`) came from: `default`, the path of the
+        user's file, the name of an environment variable, or a flag."""
+        return self.origins[key]
+
+    def shown(self) -> Iterator[tuple[str, Any, str]]:
+        """Key, value as JSON can hold it, origin: of every setting, in the order of default.toml."""
+        for key, setting in _SETTINGS.items():
+            yield key, setting.plain(getattr(self, setting.field)), self.origins[key]
+
+
+def load(
+    home: str | Path | None = None,
+    roots: Sequence[str] = (),
+    env: Mapping[str, str] = os.environ,
+) -> Config:
+    """The settings in force. `home` and `roots` are the flags `--home` and `--root`; `env` is where
+    TRANSCRIPT_INDEXER_* are looked up. Raises ConfigError."""
+    layers = [
+        _from_file(share.find("config/default.toml"), "default"),
+        _from_file(user_file()),
+        _from_environment(env),
+        _from_flags(home, roots),
+    ]
+    chosen = {key: found for layer in layers for key, found in layer.items()}
+    values = {_SETTINGS[key].field: found.value for key, found in chosen.items()}
+    config = Config(**values, origins={key: found.origin for key, found in chosen.items()})
+    _check_together(config)
+    return config
+
+
+def user_file() -> Path:
+    """Where the user's own settings are looked for; the file need not exist."""
+    return Path(platformdirs.user_config_dir(APP, appauthor=False)) / "config.toml"
+
+
+def initial_text() -> str:
+    """A `config.toml` to begin with: default.toml with every setting commented out (`#key`, as in
+    sshd_config), so that a default which improves later reaches those who never changed it."""
+    lines = share.find("config/default.toml").read_text(encoding="utf-8").splitlines()
+    return "".join(f"{'' if not line or line[0] in '#[' else '#'}{line}\n" for line in lines)
+
+
+# --- one value --------------------------------------------------------------------------------------
+
+
+class _Refused(Exception):
+    """A value that cannot be; says what could."""
+
+
+def _path(value: object) -> Path:
+    """A folder: absolute, or from `~`. A relative one would mean another folder in each terminal."""
+    if not isinstance(value, str):
+        raise _Refused("a path in quotes")
+    if not value:
+        return Path(platformdirs.user_data_dir(APP, appauthor=False))
+    path = _expanded(value)
+    if not path.is_absolute() or "\0" in value:
+        raise _Refused("an absolute path, or one that starts with ~")
+    return Path(os.path.normpath(path))
+
+
+def _expanded(value: str) -> Path:
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:  # nobody of that name: the path stays relative, and is refused as such
+        return Path(value)
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    return tuple(str(_path(_named(item, "a list of paths"))) for item in _list(value, "a list of paths"))
+
+
+def _list(value: object, wanted: str) -> Sequence[object]:
+    if not isinstance(value, list):
+        raise _Refused(wanted)
+    return value
+
+
+def _named(value: object, wanted: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _Refused(wanted)
+    return value
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _Refused("true or false")
+    return value
+
+
+def _whole(low: int, high: int) -> Callable[[object], int]:
+    def check(value: object) -> int:
+        # bool is an int to Python, not to a reader of the file.
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise _Refused(f"a whole number from {low} to {high}")
+        return value
+
+    return check
+
+
+def _number(low: float, high: float) -> Callable[[object], float]:
+    def check(value: object) -> float:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+            raise _Refused(f"a number from {low:g} to {high:g}")
+        return value
+
+    return check
+
+
+def _choice(*names: str) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if value not in names:
+            raise _Refused(f"one of {', '.join(names)}")
+        return str(value)
+
+    return check
+
+
+def _environments(value: object) -> tuple[Environment, ...]:
+    rules = tuple(_environment(item) for item in _list(value, "[[project.environment]] blocks"))
+    Resolver(rules)  # refuses a pattern that can fit no folder
+    return rules
+
+
+def _environment(value: object) -> Environment:
+    wanted = "blocks of a name and a list of patterns, and nothing else"
+    if not isinstance(value, dict) or value.keys() != {"name", "patterns"}:
+        raise _Refused(wanted)
+    patterns = tuple(_named(item, wanted) for item in _list(value["patterns"], wanted))
+    return Environment(_named(value["name"], wanted), patterns)
+
+
+def _aliases(value: object) -> tuple[tuple[str, str], ...]:
+    wanted = 'lines of the form "old key" = "key"'
+    if not isinstance(value, dict):
+        raise _Refused(wanted)
+    pairs = tuple((_named(old, wanted), _named(new, wanted)) for old, new in value.items())
+    old_keys = {fold(old) for old, _ in pairs}
+    for _, new in pairs:
+        if fold(new) in old_keys:
+            raise _Refused(f'aliases that lead to a final key: "{new}" is itself an alias')
+    return pairs
+
+
+# --- all values -------------------------------------------------------------------------------------
+
+
+def _read_number(text: str) -> object:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _read_truth(text: str) -> object:
+    words = {"true": True, "yes": True, "on": True, "1": True} | {"false": False, "no": False}
+    return (words | {"off": False, "0": False}).get(text.lower(), text)
+
+
+def _plain_environments(rules: Iterable[Environment]) -> list[dict[str, Any]]:
+    return [{"name": rule.name, "patterns": list(rule.patterns)} for rule in rules]
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+class _Setting(NamedTuple):
+    """field: its name in Config. check: a TOML value to the final one, _Refused(what is allowed).
+    read: what an environment variable's text means in TOML; None where only a file can say it.
+    plain: the final value as JSON can hold it."""
+
+    field: str
+    check: Callable[[object], object]
+    read: Callable[[str], object] | None = _as_is
+    plain: Callable[[Any], Any] = _as_is
+
+
+_SETTINGS = {
+    "storage.home": _Setting("home", _path, plain=str),
+    "sources.roots": _Setting("roots", _paths, lambda text: text.split(os.pathsep), list),
+    "watch.debounce_ms": _Setting("debounce_ms", _whole(0, 10_000), _read_number),
+    "watch.max_delay_ms": _Setting("max_delay_ms", _whole(0, 60_000), _read_number),
+    "watch.sweep_seconds": _Setting("sweep_seconds", _number(1, 86_400), _read_number),
+    "watch.hot_sweep_seconds": _Setting("hot_sweep_seconds", _number(0.1, 86_400), _read_number),
+    "watch.poll_seconds": _Setting("poll_seconds", _number(0.1, 3_600), _read_number),
+    "watch.quiet_seconds": _Setting("quiet_seconds", _number(0, 86_400), _read_number),
+    "session.idle_minutes": _Setting("idle_minutes", _number(0.1, 100_000), _read_number),
+    "project.git_remote": _Setting("git_remote", _truth, _read_truth),
+    "project.environment": _Setting("environments", _environments, None, _plain_environments),
+    "project.aliases": _Setting("aliases", _aliases, None, dict),
+    "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
+    "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
+    "log.format": _Setting("log_format", _choice("auto", "json", "text")),
+}
+_VARIABLES = {
+    PREFIX + key.replace(".", "_").upper(): key for key, setting in _SETTINGS.items() if setting.read
+} | {PREFIX + short: key for short, key in _SHORT.items()}
+
+
+class _Found(NamedTuple):
+    value: Any
+    origin: str
+
+
+_Layer: TypeAlias = dict[str, _Found]
+
+
+def _found(key: str, value: object, origin: str, where: str) -> _Found:
+    try:
+        return _Found(_SETTINGS[key].check(value), origin)
+    except _Refused as error:
+        raise ConfigError(f"{where}: {key} cannot be {value!r}", f"it must be {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error.message}", error.hint) from None
+
+
+def _from_file(path: Path, origin: str = "") -> _Layer:
+    """The settings of a TOML file; none if there is no such file."""
+    layer: _Layer = {}
+    for name, table in _toml(path).items():
+        if not isinstance(table, dict):
+            raise _unknown(name, f"{path}: there is no setting {name!r} outside a section", _SETTINGS)
+        for key in _keys(name, table):
+            if key not in _SETTINGS:
+                raise _unknown(key, f"{path}: there is no setting {key!r}", _SETTINGS)
+            layer[key] = _found(key, table[key.partition(".")[2]], origin or str(path), str(path))
+    if origin == "default":
+        # Blocks have no empty form: default.toml shows them as comments.
+        layer |= {key: _Found((), origin) for key in ("project.environment", "project.aliases")}
+    return layer
+
+
+def _keys(section: str, table: Mapping[str, object]) -> list[str]:
+    # A section that does not exist is caught even while it is empty.
+    return [f"{section}.{key}" for key in table] if table or section in _sections() else [section]
+
+
+def _sections() -> set[str]:
+    return {key.partition(".")[0] for key in _SETTINGS}
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}", "check its permissions") from error
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are both
+        raise ConfigError(f"{path}: is not valid TOML: {error}", "see https://toml.io") from error
+
+
+def _from_environment(env: Mapping[str, str]) -> _Layer:
+    """The settings among the variables that are not empty; of a setting's two names the short one wins."""
+    names = [name for name in env if name.startswith(PREFIX) and env[name]]
+    layer: _Layer = {}
+    for name in sorted(names, key=lambda name: name.removeprefix(PREFIX) in _SHORT):
+        key = _VARIABLES.get(name)
+        if key:
+            read = _SETTINGS[key].read or _as_is
+            layer[key] = _found(key, read(env[name]), name, name)
+        elif _looks_like_a_setting(name):
+            raise _unknown(name, f"there is no setting for the environment variable {name}", _VARIABLES)
+    return layer
+
+
+def _looks_like_a_setting(name: str) -> bool:
+    """A slip of the pen, and not a variable of another part of the program, as TRANSCRIPT_INDEXER_DEBUG."""
+    rest = name.removeprefix(PREFIX)
+    known = [variable.removeprefix(PREFIX) for variable in _VARIABLES]
+    in_a_section = rest.partition("_")[0].lower() in _sections()
+    return in_a_section or bool(difflib.get_close_matches(rest, known, 1, 0.7))
+
+
+def _from_flags(home: str | Path | None, roots: Sequence[str]) -> _Layer:
+    """Flags are relative to where the command runs, as in any other command."""
+    layer: _Layer = {}
+    if home is not None:
+        layer["storage.home"] = _found("storage.home", _from_here(str(home)), "--home", "--home")
+    if roots:
+        layer["sources.roots"] = _found("sources.roots", [*map(_from_here, roots)], "--root", "--root")
+    return layer
+
+
+def _from_here(path: str) -> object:
+    # `--home "$UNSET"` must not mean the current folder: not even a string, so that the check refuses it.
+    return str(Path.cwd() / _expanded(path)) if path else None
+
+
+def _check_together(config: Config) -> None:
+    """What no setting can be checked for alone."""
+    if config.max_delay_ms < config.debounce_ms:
+        raise ConfigError(
+            f"{config.origin('watch.max_delay_ms')}: watch.max_delay_ms cannot be {config.max_delay_ms}",
+            f"it must not be below watch.debounce_ms, which is {config.debounce_ms}",
+        )
+    home = os.path.realpath(config.home)
+    for root in config.roots:
+        # Transcripts are the agent's: nothing of ours is ever written among them.
+        if (home + os.sep).startswith(os.path.realpath(root) + os.sep):
+            raise ConfigError(
+                f"{config.origin('storage.home')}: storage.home cannot be {str(config.home)!r}",
+                f"it must not lie within the transcripts of {root}",
+            )
+
+
+def _unknown(name: str, message: str, known: Iterable[str]) -> ConfigError:
+    """The error for a name that does not exist, with the existing one it resembles most."""
+    by_last = {key.rpartition(".")[2]: key for key in known}
+    near = difflib.get_close_matches(name, by_last.values(), 1, 0.7)
+    near += [by_last[last] for last in difflib.get_close_matches(name.rpartition(".")[2], by_last, 1, 0.7)]
+    hint = f"did you mean {near[0]}?" if near else "`transcript-indexer config show` lists all settings"
+    return ConfigError(message, hint)

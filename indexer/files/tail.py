@@ -1,0 +1,144 @@
+"""Cuts a file into finished lines, from an offset, without ever keeping state between turns.
+
+A reader sees a single write() half done (100 of 227 observed sizes ended inside a line, tailing.md 0),
+so a part of a line is the normal case: it is never yielded, and the offset stays before it. Splitting
+is on the byte 0x0A alone; a character cut in two by the end of the file is whole on the next turn.
+
+Reading is `readline` on one buffered file, run by C iterators: a hand splitter takes three times as
+long (performance.md 2). Against the bare `for line in file` a turn costs 2.2 x, 0.2 us a line more,
+nearly all of it for cutting the newline off and making the Line: 0.05 x of a bare orjson loop.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from functools import partial
+from io import BufferedReader, FileIO
+from typing import NamedTuple
+
+from indexer.records import Line
+
+LONGEST = 64 << 20
+TURN_BYTES = 4 << 20
+TURN_LINES = 1000
+BLOCK = 1 << 20
+NEWLINE = 0x0A
+
+OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class NotARegularFile(OSError):
+    """A directory, FIFO, socket or device under a transcript's name."""
+
+
+class Oversize(NamedTuple):
+    """A finished line too long to be read: where it starts and ends (after its newline), its number,
+    and its length without the newline."""
+
+    start: int
+    end: int
+    number: int
+    length: int
+
+
+def open_source(path: str) -> int:
+    """Open a transcript for reading and give its descriptor, which the caller closes.
+
+    Never follows a link (discovery has resolved it) and never blocks on a FIFO.
+    Raises NotARegularFile, else the OSError of open(2).
+    """
+    fd = os.open(path, OPEN_FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise NotARegularFile(errno.EINVAL, "not a regular file", path)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def read_lines(
+    fd: int,
+    offset: int,
+    number: int,
+    *,
+    size: int,
+    max_bytes: int = TURN_BYTES,
+    max_lines: int = TURN_LINES,
+    longest: int = LONGEST,
+) -> Iterator[Line | Oversize]:
+    """One turn: the finished lines from `offset` on, all within the first `size` bytes. Raises OSError.
+
+    `number` is the count of lines before `offset`: the next turn takes `end` and `number` of the last
+    line of this one. `size` is the caller's fstat: what is appended meanwhile is left for the next
+    turn. The turn ends once `max_bytes` are consumed or `max_lines` yielded, but never before one line.
+    A line of more than `longest` bytes is passed over in constant memory and comes as Oversize.
+    """
+    with _reader(fd, offset) as file:
+        stop = min(offset + max_bytes, size)
+        numbers = range(number + 1, number + max_lines + 1)
+        # The range stands first: zip must not read a line it has no number for.
+        for count, data in zip(numbers, iter(partial(file.readline, longest + 1), b""), strict=False):
+            end = offset + len(data)
+            if end < stop and data[-1] == NEWLINE:
+                # Line(...) goes through a Python-level __new__ and takes a quarter of the turn.
+                yield tuple.__new__(Line, (data[:-1], offset, end, count))
+                offset = end
+                continue
+            last = _seldom(file, data, offset, count, size, longest)
+            if last is None:
+                return
+            yield last
+            if last.end >= stop:
+                return
+            offset = last.end
+
+
+def last_line(fd: int, offset: int, number: int, size: int, longest: int = LONGEST) -> Line | None:
+    """The unfinished line between `offset` and the end of the file; None if there is none, if it is
+    longer than `longest`, or if a newline has come. Raises OSError.
+
+    For the rule that takes a complete last line after a quiet time: its `end` is no place for a
+    checkpoint, since the line may go on.
+    """
+    length = size - offset
+    if not 0 < length <= longest:
+        return None
+    with _reader(fd, offset) as file:
+        data = file.read(length)
+    if len(data) < length or b"\n" in data:
+        return None
+    return Line(data, offset, size, number + 1)
+
+
+def _reader(fd: int, offset: int) -> BufferedReader:
+    file = BufferedReader(FileIO(fd, closefd=False), BLOCK)
+    file.seek(offset)
+    return file
+
+
+def _seldom(
+    file: BufferedReader, data: bytes, start: int, number: int, size: int, longest: int
+) -> Line | Oversize | None:
+    """What `readline` gave, when it may be the turn's last line, a part of a line, or an endless one."""
+    end = start + len(data)
+    if data[-1] == NEWLINE:
+        return Line(data[:-1], start, end, number) if end <= size else None
+    if len(data) <= longest:
+        return None
+    found = _newline_after(file, end, size)
+    return Oversize(start, found, number, found - start - 1) if found else None
+
+
+def _newline_after(file: BufferedReader, position: int, size: int) -> int:
+    """The offset behind the next newline before `size`, where the file then stands; 0 if there is none."""
+    while position < size and (block := file.read(min(BLOCK, size - position))):
+        index = block.find(b"\n")
+        if index >= 0:
+            file.seek(position + index + 1)
+            return position + index + 1
+        position += len(block)
+    return 0

@@ -1,0 +1,257 @@
+"""Reads transcripts into the store: lines become rows, and the offset that covers them commits with them.
+
+A turn is what is read of one file in one go (4 MiB or 1,000 lines); a batch is the turns of one
+transaction (1,000 rows, 8 MiB or 250 ms: beyond that SQLite gets no faster and readers wait). Files are
+opened for one turn and closed, so nothing is held of a file that may be replaced. Whatever happens
+between two commits, the next reader finds the offset before the rows it lacks: reading a line again is
+always safe, skipping one never is.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from indexer import events
+from indexer.failpoints import passing
+from indexer.files.discover import Found
+from indexer.files.fingerprint import Fingerprint, matches, take
+from indexer.files.tail import TURN_BYTES, TURN_LINES, NotARegularFile, Oversize, last_line, open_source, read_lines
+from indexer.project import Resolver
+from indexer.records import Entry, SourceFile, Unreadable
+from indexer.sources.base import Source
+from indexer.store import checkpoints
+from indexer.store.checkpoints import FileRow
+from indexer.store.connection import transaction
+from indexer.store.writer import Placed, Turn, Writer, Written
+
+BATCH_ROWS = 1_000
+BATCH_BYTES = 8 << 20
+BATCH_SECONDS = 0.25
+
+
+class Progress(NamedTuple):
+    """One commit: bytes and entries it covered, and what it added."""
+
+    files: int
+    size: int
+    entries: int
+    written: Written
+
+
+class _Mark(NamedTuple):
+    """Where a file's checkpoint moves once its rows are in."""
+
+    row: FileRow
+    offset: int
+    line_no: int
+    fingerprint: Fingerprint
+
+
+@dataclass(slots=True)
+class _Open:
+    """A transcript held open for one turn; answers what the checkpoint asks of its content."""
+
+    fd: int
+    size: int
+
+    def holds(self, row: FileRow) -> bool:
+        """See checkpoints.Probe."""
+        marks = Fingerprint(row.head_len, row.head_hash, row.tail_len, row.tail_hash)
+        return matches(self.fd, self.size, row.offset, marks)
+
+    def head(self, length: int) -> bytes | None:
+        """See checkpoints.Probe."""
+        return take(self.fd, length).head_hash if length <= self.size else None
+
+    @staticmethod
+    def stands(path: str) -> bool:
+        """See checkpoints.Probe."""
+        return os.path.lexists(path)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Turns that will share a transaction, and where their checkpoints then stand."""
+
+    turns: list[Turn] = field(default_factory=list)
+    marks: list[_Mark] = field(default_factory=list)
+    rows: int = 0
+    size: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def full(self) -> bool:
+        """Whether it is time to commit."""
+        late = time.monotonic() - self.began > BATCH_SECONDS
+        return bool(self.turns) and (late or self.rows >= BATCH_ROWS or self.size >= BATCH_BYTES)
+
+    def concerns(self, row: FileRow) -> bool:
+        """Whether a row in hand is also one of another turn (two files have swapped names)."""
+        ids = {mark.row.id for mark in self.marks} - {0}
+        return row.id in ids or row.replaces in ids
+
+
+class Ingest:
+    """Reads files of one source into one database. The caller holds the writer lock.
+
+    quiet(path) says whether a last line that has no newline has stood long enough to be taken for
+    complete. It is stored then, but the offset stays before it: the newline may still come.
+    """
+
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        source: Source,
+        resolver: Resolver,
+        *,
+        quiet: Callable[[str], bool] = lambda _: True,
+        index_text: bool = True,
+    ) -> None:
+        self._conn, self._source, self._resolve = conn, source, resolver.resolve
+        self._quiet, self._index_text = quiet, index_text
+        self._batch = _Batch()
+        self.unfinished: set[str] = set()
+        """Files whose last line has no newline yet."""
+
+    def run(self, files: Iterable[Found]) -> Iterator[Progress]:
+        """Read every file to its end, one after the other; yields after each commit."""
+        for found in files:
+            while self._turn(found):
+                yield self._commit()
+            if self._batch.full():
+                yield self._commit()
+        if self._batch.turns:
+            yield self._commit()
+
+    def round(self, files: Iterable[Found]) -> list[Found]:
+        """Give every file one turn, so that a long one starves no other; returns those with more."""
+        rest = [found for found in files if self._turn(found, commit_full=True)]
+        if self._batch.turns:
+            self._commit()
+        return rest
+
+    # -- one turn ----------------------------------------------------------------------------------
+
+    def _turn(self, found: Found, *, commit_full: bool = False) -> bool:
+        """Read one turn of a file into the batch; says whether there is more."""
+        if commit_full and self._batch.full():
+            self._commit()
+        try:
+            fd = open_source(found.file.path)
+        except (NotARegularFile, FileNotFoundError):
+            return False  # it changed since it was found: the next sweep tells what it is now
+        except OSError as error:
+            self._unreadable(found.file, error)
+            return False
+        try:
+            return self._read(fd, found.file, _storable(found.file))
+        except OSError as error:
+            self._unreadable(found.file, error)
+            return False
+        finally:
+            os.close(fd)
+
+    def _read(self, fd: int, named: SourceFile, file: SourceFile) -> bool:
+        info = os.fstat(fd)
+        row = self._identify(fd, file, info)
+        passing("ingest.opened")
+        begin = row.offset
+        placed = [Placed(row.line_no, begin, entry) for entry in self._source.side_entries(named)]
+        end, number = begin, row.line_no
+        for line in read_lines(fd, begin, number, size=info.st_size, max_bytes=TURN_BYTES, max_lines=TURN_LINES):
+            end, number = line.end, line.number
+            if isinstance(line, Oversize):
+                placed.append(Placed(number, line.start, _oversize(line)))
+            else:
+                placed.extend([Placed(number, line.start, entry) for entry in self._source.parse(line.data, file)])
+        more = number - row.line_no >= TURN_LINES or end - begin >= TURN_BYTES
+        self._note(row, info, complete=not more)
+        self._batch.turns.append(Turn(row, placed))
+        self._batch.marks.append(_Mark(row, end, number, take(fd, end)))
+        self._batch.rows += len(placed)
+        self._batch.size += end - begin
+        if not more:
+            self._last_line(fd, file, row, end, number, info.st_size)
+        return more
+
+    def _identify(self, fd: int, file: SourceFile, info: os.stat_result) -> FileRow:
+        probe = _Open(fd, info.st_size)
+        row = checkpoints.identify(self._conn, file, info.st_dev, info.st_ino, probe)
+        if self._batch.concerns(row):
+            self._commit()
+            row = checkpoints.identify(self._conn, file, info.st_dev, info.st_ino, probe)
+        if row.offset and row.parser_version != self._source.parser_version:
+            row.start_over()
+        return row
+
+    def _note(self, row: FileRow, info: os.stat_result, *, complete: bool) -> None:
+        """What stat said; a size is only kept of a file that was read to its end."""
+        row.dev, row.ino, row.parser_version = info.st_dev, info.st_ino, self._source.parser_version
+        row.size = info.st_size if complete else -1
+        row.mtime_ns, row.ctime_ns = info.st_mtime_ns, info.st_ctime_ns
+
+    def _last_line(self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int) -> None:
+        """A last line without newline: 211 of 7,240 real files end so, complete."""
+        if end >= size:
+            self.unfinished.discard(file.path)
+            return
+        self.unfinished.add(file.path)
+        line = last_line(fd, end, number, size) if self._quiet(file.path) else None
+        entries = self._source.parse(line.data, file) if line is not None else ()
+        if line is not None and all(entry.uuid and not _damaged(entry) for entry in entries):
+            placed = [Placed(line.number, line.start, entry) for entry in entries]
+            self._batch.turns.append(Turn(row, placed, provisional=True))
+
+    # -- one transaction ---------------------------------------------------------------------------
+
+    def _commit(self) -> Progress:
+        batch, self._batch = self._batch, _Batch()
+        passing("ingest.begin")
+        with transaction(self._conn):
+            writer = Writer(self._conn, self._source.platform, self._resolve, index_text=self._index_text)
+            written = writer.write(batch.turns)
+            passing("ingest.rows")
+            for mark in batch.marks:
+                self._move_on(mark)
+                passing("ingest.checkpoint")
+        passing("ingest.committed")
+        for turn in batch.turns:
+            events.ingested(turn.file.path, lines=len(turn.placed), rows=len(turn.placed), size=turn.file.offset)
+        return Progress(len(batch.marks), batch.size, batch.rows, written)
+
+    def _move_on(self, mark: _Mark) -> None:
+        row = mark.row
+        if row.reread:
+            row.reread = False
+            row.start_over()
+            checkpoints.restart(self._conn, row.id)
+        else:
+            row.offset, row.line_no = mark.offset, mark.line_no
+            row.head_len, row.head_hash, row.tail_len, row.tail_hash = mark.fingerprint
+        checkpoints.save(self._conn, row)
+
+    def _unreadable(self, file: SourceFile, error: OSError) -> None:
+        events.unreadable(file.path, error)
+        with transaction(self._conn):
+            checkpoints.mark_unreadable(self._conn, _storable(file), error.strerror or str(error))
+
+
+def _storable(file: SourceFile) -> SourceFile:
+    """A path that is no UTF-8 as text that SQLite takes; the file is opened by its own name."""
+    if file.path.isascii():
+        return file
+    path, folder = (name.encode(errors="surrogateescape").decode(errors="backslashreplace") for name in file[:2])
+    return SourceFile(path, folder, file.session_id, file.agent_id)
+
+
+def _oversize(line: Oversize) -> Entry:
+    reason = Unreadable(f"line of {line.length} bytes is longer than the limit", 0, line.length)
+    return Entry(None, None, None, None, None, None, False, None, None, (reason,))
+
+
+def _damaged(entry: Entry) -> bool:
+    return any(isinstance(record, Unreadable) for record in entry.records)

@@ -1,0 +1,47 @@
+"""Which strings of a record may serve as its name, and which names are unique over the whole store.
+
+A *strong* id carries enough randomness to mean one thing everywhere: a known prefix and at least 16
+random characters, or a UUID (DECISIONS, Identity 2). Proxies and other models write *weak* ones
+(`call_0`, `functions.Bash:0`, `call_function_<12>_1`): they repeat from session to session, so a weak
+id is only a name inside the record that carries it. Calling a strong id weak costs nothing but a longer
+key; the other way round joins two calls into one. So prefixes with a second word (`toolu_vrtx_`,
+`call_function_`) must be taken whole before the random part is counted (possessive `?+`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from indexer.records import Ignored
+
+_MOST = 256
+"""Longest id believed: claude-mem's bound for native ids; everything measured is under 64."""
+
+_KIND_MOST = 64
+
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_RANDOM = r"[A-Za-z0-9_-]{16,240}"
+
+is_strong_tool_id = re.compile(
+    rf"(?:toolu_(?:vrtx_|bdrk_)?+|tooluse_|call_(?:function_)?+){_RANDOM}|{_UUID}"
+).fullmatch
+"""Truthy for a tool_use id that is unique over the store."""
+
+is_strong_message_id = re.compile(rf"msg_(?:vrtx_|bdrk_)?+{_RANDOM}|{_UUID}").fullmatch
+"""Truthy for a message id that is unique over the store."""
+
+
+def identifier(value: object) -> str | None:
+    """`value` if it can be an id: a string of 1 to 256 characters, none of them a blank or a control
+    character. Anything else counts as missing."""
+    if type(value) is str and 0 < len(value) <= _MOST and value.isprintable() and " " not in value:
+        return value
+    return None
+
+
+def ignored(kind: object, prefix: str = "") -> Ignored:
+    """A record or block of a `kind` that holds nothing for us, under a name that may be counted and
+    printed: at most 64 characters, none of them a control character."""
+    name = kind if type(kind) is str else "untyped"
+    name = (prefix + name)[:_KIND_MOST]
+    return Ignored(name if name.isprintable() else "".join(c if c.isprintable() else "?" for c in name))

@@ -1,0 +1,295 @@
+"""The facts of a turn that only the transcript holds: how a command ended, what a patch changed, which
+plan was approved, what was answered, which tasks stand, what was committed.
+
+They come from `toolUseResult`, which is 31 % of all transcript bytes (it repeats the output, and for edits
+the whole original file), and from a few records of their own. A result does not name its tool, so readers
+are found by a key that only this tool writes (transcript-format, Appendix B). Nothing here is sure to have
+the type it should have: it may be a string (errors, rejections), a list (MCP) or missing (side chains).
+
+An event's JSON stays within 8 KiB (DECISIONS, Turn). We stop at 7.5 KiB, so that redaction marks, which
+are longer than some of the secrets they replace, still fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import orjson
+
+from indexer.records import TurnEvent
+from indexer.text import cut
+
+Fields: TypeAlias = dict[str, Any]
+"""A decoded JSON object."""
+
+_MOST = 7680
+_LIST_MOST = 100
+_REJECTED = "The user doesn't want to proceed with this tool use"
+_SAID = "the user said:"
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
+_COMMIT = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_COMMIT_WINDOW = 64 * 1024
+_EXIT_FACTS = (
+    ("interrupted", "interrupted", bool),
+    ("timedOutAfterMs", "timed_out_ms", int),
+    ("returnCodeInterpretation", "meaning", str),
+    ("backgroundTaskId", "background", str),
+    ("exitCode", "code", int),
+)
+_AGENT_FACTS = (
+    ("totalTokens", "tokens"),
+    ("totalToolUseCount", "tool_uses"),
+    ("totalDurationMs", "duration_ms"),
+)
+
+
+def of_result(tool_use_id: str, failed: bool, text: str, record: Fields) -> list[TurnEvent]:
+    """The events of one tool result: `text` is its text, `record` the record that carries it."""
+    detail = record.get("toolUseResult")
+    if failed:
+        return _failure(tool_use_id, text, detail if type(detail) is dict else {}, record)
+    events: list[TurnEvent] = []
+    if type(detail) is dict:
+        for key in detail:
+            reader = _READERS.get(key)
+            if reader:
+                events += reader(tool_use_id, text, detail)
+    return events
+
+
+def error(record: Fields, text: str) -> TurnEvent:
+    """An API error that ended a turn (`isApiErrorMessage`)."""
+    data = {"error": record.get("error"), "status": record.get("apiErrorStatus"), "text": text}
+    return TurnEvent("error", bounded({key: value for key, value in data.items() if _is_fact(value)}))
+
+
+def interruption(text: str) -> TurnEvent:
+    """The user pressed escape; `tool` is true if that refused a tool call."""
+    return TurnEvent("interruption", {"tool": "for tool use" in text})
+
+
+def compaction(summary: str) -> TurnEvent:
+    """The summary that a compaction put in place of the conversation."""
+    return TurnEvent("compaction", bounded({"summary": summary}))
+
+
+def compact_boundary(record: Fields) -> TurnEvent:
+    """Where a compaction took place: what set it off, and the size before it."""
+    meta = record.get("compactMetadata")
+    known = meta if type(meta) is dict else {}
+    facts = {"trigger": known.get("trigger"), "pre_tokens": known.get("preTokens")}
+    return TurnEvent("compaction", bounded({key: value for key, value in facts.items() if _is_fact(value)}))
+
+
+def duration(record: Fields) -> TurnEvent | None:
+    """How long a turn took, from `system/turn_duration`; None if the record does not say."""
+    ms = record.get("durationMs")
+    return TurnEvent("duration", {"ms": ms}) if type(ms) in (int, float) else None
+
+
+def pull_request(record: Fields) -> TurnEvent:
+    """A `pr-link` record."""
+    facts = {"number": record.get("prNumber"), "url": record.get("prUrl"), "repository": record.get("prRepository")}
+    return TurnEvent("pr", bounded({key: value for key, value in facts.items() if _is_fact(value)}))
+
+
+def bounded(data: Fields) -> Fields:
+    """`data` if its JSON fits into an event; else with every string cut to the most that fits, and lists
+    shortened with them."""
+    room, fitting = _MOST, data
+    while len(orjson.dumps(fitting)) > _MOST and room > 1:
+        room = room * 3 // 4
+        fitting = {key: _shortened(value, room) for key, value in data.items()}
+    return fitting
+
+
+def _shortened(value: object, room: int) -> object:
+    if type(value) is str:
+        return cut(value, room)
+    if type(value) is list:
+        return [_shortened(item, room) for item in value[: max(1, room // 32)]]
+    if type(value) is dict:
+        return {key: _shortened(item, room) for key, item in value.items()}
+    return value
+
+
+def _is_fact(value: object) -> bool:
+    """A number or a string that says something. Longs beyond 64 bits never get here: see salvage."""
+    return type(value) in (str, int, float, bool) and value not in ("", False)
+
+
+def _failure(tool_use_id: str, text: str, detail: Fields, record: Fields) -> list[TurnEvent]:
+    """A call that failed or was refused; for a refused plan the plan too."""
+    data: Fields = {"tool_use_id": tool_use_id, "error": True}
+    data |= _exit_facts(detail)
+    data |= _denial(text, record)
+    code = _EXIT_CODE.match(text)
+    if code:
+        data["code"] = int(code[1])
+    events = [TurnEvent("exit", bounded(data))]
+    refused = text.partition("Rejected plan:")[2].strip()
+    if refused:
+        plan = {"tool_use_id": tool_use_id, "approved": False, "plan": refused}
+        events.append(TurnEvent("plan", bounded(plan)))
+    return events
+
+
+def _exit_facts(source: Fields) -> Fields:
+    facts: Fields = {}
+    for key, name, kind in _EXIT_FACTS:
+        value = source.get(key)
+        if value and type(value) is kind:
+            facts[name] = value
+    return facts
+
+
+def _exit(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    """How a command ended, if there is more to say than that it did. A poll of a background task
+    (`retrieval_status`) tells it of that task."""
+    task = detail.get("task") if "retrieval_status" in detail else None
+    facts = _exit_facts(task if type(task) is dict else detail)
+    return [TurnEvent("exit", bounded({"tool_use_id": tool_use_id, **facts}))] if facts else []
+
+
+def _denial(text: str, record: Fields) -> Fields:
+    """Who refused the call, and what the user said to it."""
+    kind = record.get("toolDenialKind")
+    if type(kind) is not str:
+        if not text.startswith(_REJECTED):
+            return {}
+        kind = "user-rejected"
+    said = record.get("userFeedback")
+    feedback = said if type(said) is str else text.partition(_SAID)[2].strip()
+    return {"denied": kind, "feedback": feedback} if feedback else {"denied": kind}
+
+
+def _commits(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    """Commits reported by `git commit` in a command's output: `[branch sha] subject`."""
+    stdout = detail.get("stdout")
+    if type(stdout) is not str or not (stdout.startswith("[") or "\n[" in stdout):
+        return []
+    operation = detail.get("gitOperation")
+    known = type(operation) is dict and "commit" in operation
+    if not known and " changed" not in stdout:
+        return []
+    return [
+        TurnEvent(
+            "commit",
+            bounded({"tool_use_id": tool_use_id, "branch": match[1], "sha": match[2], "subject": match[3]}),
+        )
+        for match in _COMMIT.finditer(stdout[:_COMMIT_WINDOW])
+    ]
+
+
+def _patch(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    path = detail.get("filePath")
+    if type(path) is not str:
+        return []
+    added, removed = _changed_lines(detail["structuredPatch"])
+    created = detail.get("type") == "create"
+    content = detail.get("content")
+    if created and type(content) is str:
+        added = content.count("\n") + (not content.endswith("\n") and content != "")
+    data = {"tool_use_id": tool_use_id, "file": path, "added": added, "removed": removed, "created": created}
+    if detail.get("userModified") is True:
+        data["user_modified"] = True
+    return [TurnEvent("patch", data if len(path) < 1024 else bounded(data))]
+
+
+def _changed_lines(hunks: object) -> tuple[int, int]:
+    added = removed = 0
+    for hunk in hunks if type(hunks) is list else ():
+        lines = hunk.get("lines") if type(hunk) is dict else None
+        if type(lines) is list:
+            try:
+                joined = "\n" + "\n".join(lines)
+            except TypeError:
+                continue
+            added += joined.count("\n+")
+            removed += joined.count("\n-")
+    return added, removed
+
+
+def _plan(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    """An approved plan. Its text stands in the record or, when the user edited it, in the result only."""
+    plan = detail["plan"]
+    if type(plan) is not str or not plan:
+        plan = text.partition("## Approved Plan")[2].partition("\n")[2].strip()
+    if not plan:
+        return []
+    return [TurnEvent("plan", bounded({"tool_use_id": tool_use_id, "approved": True, "plan": plan}))]
+
+
+def _answers(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    given = detail["answers"]
+    if type(given) is not dict or not given:
+        return []
+    answers = [{"question": question, "answer": _plain(answer)} for question, answer in given.items()]
+    return [TurnEvent("answer", bounded({"tool_use_id": tool_use_id, "answers": answers[:_LIST_MOST]}))]
+
+
+def _plain(answer: object) -> str:
+    if type(answer) is list:
+        return ", ".join(item for item in answer if type(item) is str)
+    return answer if type(answer) is str else ""
+
+
+def _todos(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    listed = detail["newTodos"]
+    if type(listed) is not list:
+        return []
+    tasks = [
+        {key: todo[key] for key in ("content", "status") if type(todo.get(key)) is str}
+        for todo in listed[:_LIST_MOST]
+        if type(todo) is dict
+    ]
+    return [TurnEvent("task", bounded({"tool_use_id": tool_use_id, "op": "list", "tasks": tasks}))]
+
+
+def _task(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    """A task made or looked up (`task`). A background task that was polled is none of the user's."""
+    task = detail["task"]
+    if type(task) is not dict or "retrieval_status" in detail or type(task.get("subject")) is not str:
+        return []
+    facts = {key: task[key] for key in ("id", "subject", "description", "status") if _is_fact(task.get(key))}
+    op = "state" if "status" in facts else "create"
+    return [TurnEvent("task", bounded({"tool_use_id": tool_use_id, "op": op, **facts}))]
+
+
+def _task_update(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    fields = detail["updatedFields"]
+    if detail.get("success") is False or not _is_fact(detail.get("taskId")):
+        return []
+    data: Fields = {"tool_use_id": tool_use_id, "op": "update", "id": detail["taskId"]}
+    data["fields"] = [field for field in fields if type(field) is str] if type(fields) is list else []
+    change = detail.get("statusChange")
+    if type(change) is dict:
+        data |= {key: change[key] for key in ("from", "to") if _is_fact(change.get(key))}
+    return [TurnEvent("task", bounded(data))]
+
+
+def _agent(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    """What a sub-agent reported at its end. One that only started in the background says nothing yet."""
+    counts = {name: detail[key] for key, name in _AGENT_FACTS if type(detail.get(key)) is int}
+    agent_id = detail["agentId"]
+    if not counts or type(agent_id) is not str:
+        return []
+    data = {"tool_use_id": tool_use_id, "agent_id": agent_id, "status": _plain(detail.get("status")), **counts}
+    return [TurnEvent("agent", bounded(data | {"text": text}))]
+
+
+_READERS: dict[str, Callable[[str, str, Fields], list[TurnEvent]]] = {
+    "interrupted": _exit,
+    "shellId": _exit,
+    "retrieval_status": _exit,
+    "stdout": _commits,
+    "structuredPatch": _patch,
+    "plan": _plan,
+    "answers": _answers,
+    "newTodos": _todos,
+    "task": _task,
+    "updatedFields": _task_update,
+    "agentId": _agent,
+}

@@ -1,0 +1,49 @@
+"""What is stored and what is indexed of a tool call: JSON texts, and the strings a search should find."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+
+from indexer.text import clean, search_tokens
+
+INPUT_INDEXED = 1_024
+"""Characters of input strings that are indexed (DECISIONS, search text)."""
+RESULT_INDEXED = 512
+"""Characters of a result's beginning, and of its end, that are indexed."""
+
+
+def dump(value: object) -> str:
+    """Compact JSON with non-ASCII as it is (`\\uXXXX` would hide it from the index)."""
+    try:
+        return clean(orjson.dumps(value).decode())
+    except TypeError:
+        # Lone surrogates and integers beyond 64 bits: only the standard library takes them.
+        return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def input_text(value: object) -> str:
+    """The strings of a tool input, values only, up to 1 KB: what a search should find of it."""
+    parts: list[str] = []
+    room = INPUT_INDEXED
+    stack = [value]
+    while stack and room > 0:
+        item = stack.pop()
+        if isinstance(item, str):
+            parts.append(clean(item[:room]))
+            room -= len(item)
+        elif isinstance(item, dict):
+            stack.extend(reversed(list(item.values())))
+        elif isinstance(item, list):
+            stack.extend(reversed(item))
+    return "\n".join(parts)
+
+
+def result_tokens(response: str) -> str:
+    """Index text of a result: its first and last 512 characters."""
+    if not response:
+        return ""
+    if len(response) > 2 * RESULT_INDEXED:
+        response = f"{response[:RESULT_INDEXED]}\n{response[-RESULT_INDEXED:]}"
+    return "\n" + search_tokens(response)

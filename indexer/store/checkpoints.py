@@ -1,0 +1,212 @@
+"""Which file is this, and how far has it been read: the rows of ingest_files.
+
+Identity decides cost, the unique keys of the content decide correctness (tailing.md 0.3): an offset
+is only gone on from when the bytes before it are still the ones that were read, on any doubt the file
+is read again from 0. The order of the candidates is that of tailing.md 3.2: the row of this path, a
+row of the same (dev, ino) at another path (moved), a row that is gone with the same head (restored).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import orjson
+
+from indexer.records import SourceFile
+
+_COLUMNS = (
+    "id, path, folder, session_id, agent_id, dev, ino, size, mtime_ns, ctime_ns, offset, line_no, head_len, "
+    "head_hash, tail_len, tail_hash, generation, status, parser_version, first_epoch, last_epoch, ignored, last_error"
+)
+
+
+STALE = 1 << 40
+"""Taken from a record's position when its file starts over: what is seen again gets its place back,
+what is not keeps its order before everything else."""
+
+
+@dataclass(slots=True)
+class FileRow:
+    """A row of ingest_files in hand; `id` is 0 until it is saved. Mutable: a turn moves it on."""
+
+    id: int
+    path: str
+    folder: str
+    session_id: str | None
+    agent_id: str | None
+    dev: int = 0
+    ino: int = 0
+    size: int = -1
+    mtime_ns: int = 0
+    ctime_ns: int = 0
+    offset: int = 0
+    line_no: int = 0
+    head_len: int = 0
+    head_hash: bytes = b""
+    tail_len: int = 0
+    tail_hash: bytes = b""
+    generation: int = 0
+    status: str = "active"
+    parser_version: int = 0
+    first_epoch: int | None = None
+    last_epoch: int | None = None
+    ignored: dict[str, int] = field(default_factory=dict)
+    last_error: str | None = None
+    replaces: int = 0
+    """Row that loses this path to the present one when that is saved."""
+    reread: bool = False
+    """Set when the file has to be read from 0 once more after the present turn."""
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether the file is a sub-agent's own."""
+        return self.agent_id is not None
+
+    def start_over(self) -> None:
+        """Read from 0 again: another generation of the file's content."""
+        self.generation += 1
+        self.offset = self.line_no = self.head_len = self.tail_len = 0
+        self.head_hash = self.tail_hash = b""
+        self.first_epoch = self.last_epoch = None
+        self.ignored = {}
+        self.size = -1
+
+
+class Probe(Protocol):
+    """An open file, asked about its content; what a path says now is asked of the disk."""
+
+    def holds(self, row: FileRow) -> bool:
+        """Whether the file still holds, before the row's offset, what was read."""
+        ...
+
+    def head(self, length: int) -> bytes | None:
+        """Hash of the first `length` bytes; None when the file is shorter."""
+        ...
+
+    def stands(self, path: str) -> bool:
+        """Whether a file stands at `path` (then the open one is its copy, not the same file moved)."""
+        ...
+
+
+def _row(values: tuple[object, ...]) -> FileRow:
+    row = FileRow(*values)  # type: ignore[arg-type]  the columns are listed in the order of the fields
+    row.ignored = orjson.loads(str(row.ignored))
+    row.head_hash, row.tail_hash = row.head_hash or b"", row.tail_hash or b""
+    return row
+
+
+def by_path(conn: sqlite3.Connection, path: str) -> FileRow | None:
+    """The row that stands for this path now."""
+    sql = f"SELECT {_COLUMNS} FROM ingest_files WHERE path = ? AND status <> 'replaced'"
+    found = conn.execute(sql, (path,)).fetchone()
+    return _row(found) if found else None
+
+
+def _others(conn: sqlite3.Connection, path: str, dev: int, ino: int, probe: Probe) -> Iterator[FileRow]:
+    """Rows that may be this file under another name, likeliest first."""
+    same_inode = f"SELECT {_COLUMNS} FROM ingest_files WHERE ino = ? AND dev = ? AND path <> ? AND offset > 0"
+    yield from map(_row, conn.execute(same_inode, (ino, dev, path)).fetchall())
+    lengths = "SELECT DISTINCT head_len FROM ingest_files WHERE status IN ('gone', 'replaced') AND head_len > 0"
+    lost = f"SELECT {_COLUMNS} FROM ingest_files WHERE status IN ('gone', 'replaced') AND head_len = ? AND head_hash = ?"
+    for (length,) in conn.execute(lengths).fetchall():
+        if head := probe.head(length):
+            yield from map(_row, conn.execute(lost, (length, head)).fetchall())
+
+
+def identify(conn: sqlite3.Connection, file: SourceFile, dev: int, ino: int, probe: Probe) -> FileRow:
+    """The row to go on from for the open file (dev, ino) at `file.path`; its id is 0 if it is new."""
+    row = by_path(conn, file.path)
+    if row is not None and probe.holds(row):
+        row.status, row.last_error = "active", None
+        return row
+    for other in _others(conn, file.path, dev, ino, probe):
+        if probe.holds(other) and (other.status != "active" or not probe.stands(other.path)):
+            return _moved(other, file, row)
+    if row is None:
+        return _new(file)
+    if (row.dev, row.ino) == (dev, ino) or row.offset == 0:
+        row.start_over()
+        return row
+    # Another inode under an old name: the old content may yet turn up elsewhere, so its row is kept.
+    fresh = _new(file)
+    fresh.replaces, fresh.generation = row.id, row.generation + 1
+    return fresh
+
+
+def _new(file: SourceFile) -> FileRow:
+    return FileRow(0, file.path, file.folder, file.session_id, file.agent_id)
+
+
+def _moved(row: FileRow, file: SourceFile, loser: FileRow | None) -> FileRow:
+    row.path, row.folder, row.session_id, row.agent_id = file.path, file.folder, file.session_id, file.agent_id
+    row.status, row.last_error = "active", None
+    row.replaces = loser.id if loser is not None and loser.id != row.id else 0
+    return row
+
+
+def save(conn: sqlite3.Connection, row: FileRow) -> None:
+    """Write the row; gives it an id. In the caller's transaction, after the rows its offset covers."""
+    if row.replaces:
+        conn.execute("UPDATE ingest_files SET status = 'replaced' WHERE id = ?", (row.replaces,))
+        row.replaces = 0
+    values = (
+        row.path, row.folder, row.session_id, row.agent_id, row.dev, row.ino, row.size, row.mtime_ns, row.ctime_ns,
+        row.offset, row.line_no, row.head_len, row.head_hash, row.tail_len, row.tail_hash, row.generation,
+        row.status, row.parser_version, row.first_epoch, row.last_epoch, orjson.dumps(row.ignored).decode(),
+        row.last_error,
+    )  # fmt: skip
+    now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+    if row.id:
+        names = ", ".join(f"{name.strip()} = ?" for name in _COLUMNS.split(",")[1:])
+        conn.execute(f"UPDATE ingest_files SET {names}, committed_at = {now} WHERE id = ?", (*values, row.id))
+        return
+    marks = ", ".join("?" * len(values))
+    names = _COLUMNS.partition(",")[2]
+    sql = f"INSERT INTO ingest_files ({names}, committed_at) VALUES ({marks}, {now})"
+    row.id = conn.execute(sql, values).lastrowid or 0
+
+
+def known_stats(conn: sqlite3.Connection, parser_version: int) -> dict[str, tuple[int, int, int, int, int]]:
+    """path -> (dev, ino, size, mtime_ns, ctime_ns) of every file that was read to its end, for the
+    sweep: a file whose stat is equal needs nothing but that stat."""
+    sql = (
+        "SELECT path, dev, ino, size, mtime_ns, ctime_ns FROM ingest_files "
+        "WHERE status = 'active' AND size >= 0 AND parser_version = ?"
+    )
+    return {path: tuple(rest) for path, *rest in conn.execute(sql, (parser_version,))}
+
+
+def mark_gone(conn: sqlite3.Connection, present: set[str]) -> int:
+    """Note which active files are no longer on disk; what they held stays. Returns how many."""
+    active = conn.execute("SELECT id, path FROM ingest_files WHERE status IN ('active', 'unreadable')").fetchall()
+    gone = [(row_id,) for row_id, path in active if path not in present]
+    conn.executemany("UPDATE ingest_files SET status = 'gone' WHERE id = ?", gone)
+    return len(gone)
+
+
+def mark_unreadable(conn: sqlite3.Connection, file: SourceFile, reason: str) -> None:
+    """Note that a file cannot be opened, and why; it is tried again at every sweep."""
+    row = by_path(conn, file.path) or _new(file)
+    row.status, row.last_error, row.size = "unreadable", reason, -1
+    save(conn, row)
+
+
+def restart(conn: sqlite3.Connection, file_id: int) -> None:
+    """What was noted of a file's lines no longer holds: it is about to be read from 0 again.
+
+    Its records keep their rows; their places are set aside until they are seen again.
+    """
+    conn.execute("UPDATE session_records SET position = position - ? WHERE file_id = ? AND position > 0", (STALE, file_id))
+    conn.execute("DELETE FROM dead_letters WHERE file_id = ?", (file_id,))
+    conn.execute("DELETE FROM queue_operations WHERE file_id = ?", (file_id,))
+
+
+def read_again(conn: sqlite3.Connection, file_id: int) -> None:
+    """Have a file that is not in hand read from 0 at the next sweep."""
+    row = _row(conn.execute(f"SELECT {_COLUMNS} FROM ingest_files WHERE id = ?", (file_id,)).fetchone())
+    row.start_over()
+    restart(conn, file_id)
+    save(conn, row)

@@ -1,0 +1,91 @@
+"""Brings a database to the present schema, in steps that may each run twice.
+
+A step looks at the database, not at a version number; its record is written last, in the step's own
+transaction, so a crash between two statements leaves either the old state or the new one. A database
+written by a newer program is refused rather than guessed at.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from indexer.errors import NewerDatabase
+
+_HERE = Path(__file__).parent
+
+
+class Step(NamedTuple):
+    """One change of the schema. sql(conn) gives the statements, or "" when there is nothing to do."""
+
+    version: int
+    name: str
+    sql: Callable[[sqlite3.Connection], str]
+
+
+def _base(_: sqlite3.Connection) -> str:
+    return (_HERE / "schema.sql").read_text(encoding="utf-8")
+
+
+def _fts(conn: sqlite3.Connection) -> str:
+    return (_HERE / "fts.sql").read_text(encoding="utf-8") if has_fts5(conn) else ""
+
+
+STEPS = (Step(1, "base tables", _base), Step(2, "full-text index", _fts))
+SCHEMA_VERSION = STEPS[-1].version
+
+
+def has_fts5(conn: sqlite3.Connection) -> bool:
+    """Whether this SQLite can make full-text tables (asked of its build, not tried on the database)."""
+    return bool(conn.execute("SELECT 1 FROM pragma_compile_options WHERE compile_options = 'ENABLE_FTS5'").fetchone())
+
+
+def check_version(conn: sqlite3.Connection) -> int:
+    """The newest step this database has seen, 0 for an empty one. Raises NewerDatabase."""
+    if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone():
+        return 0
+    version = int(conn.execute("SELECT coalesce(max(version), 0) FROM schema_versions").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise NewerDatabase(
+            f"the database has schema {version}, this program knows {SCHEMA_VERSION}",
+            "upgrade transcript-indexer: a newer version has written here",
+        )
+    return version
+
+
+def migrate(conn: sqlite3.Connection, *, full_text: bool = True) -> int:
+    """Run every step that has work to do; returns the version reached.
+
+    full_text=False leaves the full-text index for later (a bulk load makes it last).
+    """
+    check_version(conn)
+    for step in STEPS:
+        if step.name == "full-text index" and not full_text:
+            continue
+        if not _recorded(conn, step):
+            _run(conn, step)
+    return check_version(conn)
+
+
+def _recorded(conn: sqlite3.Connection, step: Step) -> bool:
+    if check_version(conn) == 0:
+        return False
+    return bool(conn.execute("SELECT 1 FROM schema_versions WHERE version = ?", (step.version,)).fetchone())
+
+
+def _run(conn: sqlite3.Connection, step: Step) -> None:
+    """One transaction for the step and its record. A step without work is not recorded: it may have
+    work when the program runs on another SQLite."""
+    sql = step.sql(conn)
+    if not sql:
+        return
+    now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+    record = f"INSERT OR IGNORE INTO schema_versions VALUES ({step.version}, '{step.name}', {now});"
+    try:
+        conn.executescript(f"BEGIN IMMEDIATE;\n{sql}\n{record}\nCOMMIT;")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise

@@ -1,0 +1,294 @@
+"""Entries become rows: one transaction's worth, each record put where it belongs exactly once.
+
+First the whole transaction is surveyed (what it says of its sessions, which of its records are known),
+then every record is placed and put by the module of its type, then all is written in bulk, and last
+comes what depends on several records: numbers, queued prompts, titles. Nothing here commits.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from indexer.records import (
+    AgentLink,
+    AssistantText,
+    Entry,
+    Ignored,
+    Prompt,
+    QueueOperation,
+    Record,
+    Title,
+    ToolResult,
+    ToolUse,
+    TurnEvent,
+    Unreadable,
+)
+from indexer.store import numbering
+from indexer.store.bodies import dump
+from indexer.store.checkpoints import FileRow, read_again, restart, save
+from indexer.store.membership import FORKED, SIDECHAIN, Members, shared_by
+from indexer.store.messages import Messages
+from indexer.store.placing import Context, Mode, Placer
+from indexer.store.prompts import Prompts
+from indexer.store.queued import Queue
+from indexer.store.rows import Rows
+from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions
+from indexer.store.tools import Tools
+from indexer.text import cut
+
+EVENT_LIMIT = 8 << 10
+
+
+class Placed(NamedTuple):
+    """An entry and where it stands: its line number, and the offset of its line in the file."""
+
+    position: int
+    offset: int
+    entry: Entry
+
+
+class Turn(NamedTuple):
+    """What was read of one file in one go. `provisional` entries stand on a last line that has no
+    newline yet: they are stored, but nothing that counts lines may count them."""
+
+    file: FileRow
+    placed: Sequence[Placed]
+    provisional: bool = False
+
+
+class Written(NamedTuple):
+    """What a transaction added."""
+
+    prompts: int
+    tool_uses: int
+    messages: int
+    dead_letters: int
+    conflicts: int
+
+
+class Writer:
+    """Writes the turns of one transaction. Made anew for each; holds no state beyond it."""
+
+    def __init__(self, conn: sqlite3.Connection, platform: str, resolve: Resolve, *, index_text: bool = True) -> None:
+        self._conn = conn
+        self._sessions = Sessions(conn, platform, resolve)
+        self._members = Members(conn)
+        self._rows = Rows(conn, index_text)
+        self._placer = Placer(conn, self._sessions, self._members)
+        self._queue = Queue(conn)
+        self._prompts = Prompts(conn, self._rows, self._queue)
+        self._messages = Messages(conn, self._rows)
+        self._tools = Tools(conn, self._rows, self._placer, platform)
+        self._dead: list[tuple[object, ...]] = []
+        self._summaries: list[tuple[str, str]] = []
+        self._undated: list[FileRow] = []
+        self._uuids: set[str] = set()
+        self._first_ids = self._rows.last_ids()
+
+    def write(self, turns: Sequence[Turn]) -> Written:
+        """Put the entries of all turns. The rows of their files are moved on, but saved by the caller,
+        in the same transaction."""
+        for turn in turns:
+            if not turn.file.id:
+                save(self._conn, turn.file)
+            elif turn.file.line_no == 0 and turn.file.generation:
+                restart(self._conn, turn.file.id)
+        times = [self._survey(turn) for turn in turns]
+        self._load(turns)
+        for turn, dated in zip(turns, times, strict=True):
+            for placed, (time, source) in zip(turn.placed, dated, strict=True):
+                self._entry(turn, placed, time, source)
+        self._flush()
+        self._settle({turn.file.id: turn.file for turn in turns})
+        return Written(
+            self._prompts.new, self._tools.new, self._messages.new, len(self._dead), self._prompts.conflicts
+        )
+
+    # -- before the rows ---------------------------------------------------------------------------
+
+    def _survey(self, turn: Turn) -> list[tuple[int | None, str]]:
+        """Merge what the entries say of their sessions; returns each entry's time and its source.
+
+        A record without a time takes that of the dated one before it in the file, else the next."""
+        file, times = turn.file, []
+        facts: dict[str, Facts] = {}
+        was_undated, before = file.first_epoch is None, file.last_epoch
+        for _, _, entry in turn.placed:
+            time = entry.time
+            if time is None:
+                times.append((before, "neighbour"))
+            else:
+                before = time
+                times.append((time, "record"))
+            session_id = entry.session_id or (file.session_id if entry.uuid is not None else None)
+            if session_id is not None:
+                fact = facts.get(session_id)
+                if fact is None:
+                    fact = facts[session_id] = Facts()
+                fact.add(entry, time, file.folder)
+        file.last_epoch = before
+        if was_undated:
+            times = self._date_first(file, times)
+        self._sessions.merge(file, facts)
+        return times
+
+    def _date_first(self, file: FileRow, times: list[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
+        """Records before the first dated one take its time, also those of earlier transactions."""
+        file.first_epoch = next((time for time, _ in times if time is not None), None)
+        if file.first_epoch is None:
+            return [(None, "none")] * len(times)
+        if file.line_no:
+            self._undated.append(file)
+        return [(file.first_epoch if time is None else time, source) for time, source in times]
+
+    def _load(self, turns: Sequence[Turn]) -> None:
+        """Look up all that the transaction may meet again, in a few statements."""
+        tools: set[str] = set()
+        messages: set[str] = set()
+        for turn in turns:
+            for _, _, entry in turn.placed:
+                if entry.uuid is None:
+                    continue
+                self._uuids.add(entry.uuid)
+                for record in entry.records:
+                    if isinstance(record, AssistantText):
+                        messages.add(record.message_key)
+                    elif isinstance(record, ToolUse | ToolResult) and record.identity:
+                        tools.add(record.identity)
+        self._members.load(self._uuids)
+        self._tools.load(tools)
+        self._messages.load(messages)
+
+    # -- one entry ---------------------------------------------------------------------------------
+
+    def _entry(self, turn: Turn, placed: Placed, time: int | None, time_source: str) -> None:
+        position, _, entry = placed
+        kept = [record for record in entry.records if not self._aside(turn, placed, record)]
+        session_id = entry.session_id or turn.file.session_id
+        if not kept or session_id is None:
+            return
+        if entry.uuid is None:
+            for record in kept:
+                self._unidentified(turn, session_id, position, time, record)
+            return
+        session = self._sessions[session_id]
+        main = not (entry.sidechain or turn.file.is_agent)
+        flags = (0 if main else SIDECHAIN) | (FORKED if entry.forked_from else 0)
+        mode, in_order = self._placer.place(entry.uuid, session, turn.file, position, flags)
+        agent = None if main else entry.agent_id or turn.file.agent_id or numbering.INLINE_AGENT
+        if agent is not None and session.agents_from is None:
+            session.agents_from = self._first_ids
+        context = Context(
+            mode, entry, entry.uuid, session, position, time, time_source, session.prompt_counter, agent, in_order
+        )
+        for ordinal, record in enumerate(kept):
+            self._put(context, ordinal, record)
+
+    def _put(self, context: Context, ordinal: int, record: Record) -> None:
+        if isinstance(record, ToolResult):
+            self._tools.put_result(context, record)
+        elif isinstance(record, AssistantText):
+            self._messages.put(context, record)
+        elif isinstance(record, ToolUse):
+            self._tools.put(context, record)
+        elif isinstance(record, TurnEvent):
+            self._put_event(context, ordinal, record)
+        elif isinstance(record, Prompt):
+            self._prompts.put(context, record)
+        elif isinstance(record, AgentLink):
+            self._put_agent(context.session, record)
+
+    def _aside(self, turn: Turn, placed: Placed, record: Record) -> bool:
+        """Deal with what belongs to the file rather than to a session; says whether it did."""
+        if isinstance(record, Ignored):
+            if not turn.provisional:
+                turn.file.ignored[record.kind] = turn.file.ignored.get(record.kind, 0) + 1
+        elif isinstance(record, Unreadable):
+            offset = placed.offset + record.offset
+            self._dead.append((turn.file.id, offset, record.length, placed.position, record.reason))
+        elif isinstance(record, Title) and record.kind == "summary":
+            if record.leaf_uuid:
+                self._summaries.append((record.leaf_uuid, record.text[:TITLE_LENGTH]))
+        else:
+            return False
+        return True
+
+    def _unidentified(self, turn: Turn, session_id: str, position: int, time: int | None, record: Record) -> None:
+        """Records that carry no uuid of their own."""
+        if isinstance(record, AgentLink):
+            self._put_agent(self._sessions.get(session_id), record)
+        elif isinstance(record, Title):
+            session = self._sessions.get(session_id)
+            if record.kind == "custom":
+                session.custom_title = record.text[:TITLE_LENGTH]
+            else:
+                session.ai_title = record.text[:TITLE_LENGTH]
+        elif isinstance(record, QueueOperation) and not turn.provisional:
+            self._queue.add(self._sessions.get(session_id), turn.file.id, position, time, record)
+
+    def _put_event(self, context: Context, ordinal: int, event: TurnEvent) -> None:
+        if context.mode is Mode.NEW:
+            data = cut(dump(event.data), EVENT_LIMIT)
+            self._rows.events.append((context.uuid, ordinal, context.session.id, context.time, event.kind, data))
+        elif context.mode is Mode.WIN:
+            self._rows.update(
+                "UPDATE turn_events SET session_db_id = ?, created_at_epoch = coalesce(?, created_at_epoch) "
+                "WHERE uuid = ? AND ordinal = ?",
+                context.session.id, context.time, context.uuid, ordinal,
+            )  # fmt: skip
+
+    def _put_agent(self, session: Session, link: AgentLink) -> None:
+        """Of two calls that drove one sub-agent the smaller id stands, in any order of reading."""
+        session.renumber_agents = True
+        self._conn.execute(
+            "INSERT INTO session_agents (session_db_id, agent_id, tool_use_id, agent_type, description) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "tool_use_id = min(coalesce(tool_use_id, excluded.tool_use_id), coalesce(excluded.tool_use_id, tool_use_id)), "
+            "agent_type = coalesce(agent_type, excluded.agent_type), "
+            "description = coalesce(description, excluded.description)",
+            (session.id, *link),
+        )
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        if self._rows.index_text:
+            self._messages.index_new()
+            self._tools.index_new()
+        self._rows.flush()
+        self._members.flush()
+        self._sessions.flush()
+        if self._rows.index_text:
+            self._messages.index_grown()
+        sql = "INSERT INTO dead_letters (file_id, offset, length, line, reason) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        self._conn.executemany(sql, self._dead)
+
+    def _settle(self, files: dict[int, FileRow]) -> None:
+        for file in self._undated:
+            numbering.date_undated(self._conn, file)
+        sessions = self._sessions.all()
+        self._prompts.new += self._queue.settle(sessions, self._rows.index_text)
+        for session in sessions:
+            if session.aged:
+                self._read_rivals_again(session, files)
+        numbering.settle(self._conn, sessions)
+        numbering.settle_titles(self._conn, self._summaries, sorted(self._uuids))
+
+    def _read_rivals_again(self, session: Session, files: dict[int, FileRow]) -> None:
+        """A session's age has changed after its records came in: where it should now own what another
+        session owns (or the reverse), the better member's file is read again and takes over."""
+        uuids = shared_by(self._conn, session.id)
+        self._members.load(uuids)
+        ages = self._sessions.ages()
+        again = set()
+        for uuid in uuids:
+            owner, best = self._members.owner(uuid), self._members.best(uuid, ages)
+            if owner is None or owner.session != best.session:
+                again.add(best.file)
+        for file_id in sorted(again):
+            if file_id in files:
+                files[file_id].reread = True
+            else:
+                read_again(self._conn, file_id)

@@ -1,0 +1,61 @@
+"""What holds for every test: a home folder of its own, no network, UTC, and in CI the same examples."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# On a shared two-core machine a deadline measures the neighbours.
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+_OURS = ("TRANSCRIPT_INDEXER_", "CLAUDE_", "XDG_")
+_FORBIDDEN = (socket.AF_INET, socket.AF_INET6)
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The test's own HOME, which it may ask for by this fixture's name. Processes it starts inherit it."""
+    home = tmp_path_factory.mktemp("home", numbered=True)
+    for name in [name for name in os.environ if name.startswith(_OURS)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local" / "share"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield home
+    time.tzset()
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sockets of the internet families cannot connect, send or resolve: no byte leaves the machine."""
+    for name in ("connect", "connect_ex", "sendto", "bind"):
+        monkeypatch.setattr(socket.socket, name, _guarded(name))
+    monkeypatch.setattr(socket, "getaddrinfo", _refuse)
+
+
+def _guarded(name: str) -> object:
+    real = getattr(socket.socket, name)
+
+    def guarded(sock: socket.socket, *args: object) -> object:
+        if sock.family in _FORBIDDEN:
+            _refuse()
+        return real(sock, *args)
+
+    return guarded
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise AssertionError("a test reached for the network")
