@@ -140,21 +140,17 @@ def address(url: str) -> Address | None:
 
     All parts of the path are kept (GitLab groups), percent signs decoded, trailing slashes and then one
     `.git` removed. What is left out on the way - user, password, port, query - can hold a secret.
-    Also None: a helper's command (`ext::...`), a host without a path, anything that cannot be printed.
+    Also None: a helper's command (`ext::...`), a host without a path, anything that cannot be printed, and
+    a bare `@` after the host, for a slash in a password makes the rest of it look like a path.
     """
     url = url.strip()
     local = len(url) > _LONGEST_URL or _LOCAL.match(url)
     found = None if local else _URL.match(url) or _SCP.match(url)
-    if not found or _misplaced_user(found[1], found[2]):
+    if not found or "@" in url[found.end(1) :]:
         return None
     host = _HOST.fullmatch(found[1].rpartition("@")[2])
     path = re.sub(r"\.git\Z", "", unquote(found[2]).rstrip("/"), flags=re.IGNORECASE)
     return _address((host[1] or host[2]).lower(), path) if host else None
-
-
-def _misplaced_user(authority: str, path: str) -> bool:
-    """A bare slash in a password makes its rest look like a path: such a URL is not to be shown at all."""
-    return "@" not in authority and any("@" in part[1:] for part in path.split("/"))
 
 
 def _address(host: str, path: str) -> Address | None:

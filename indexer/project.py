@@ -27,7 +27,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from indexer import git_files
 from indexer.errors import ConfigError
@@ -205,7 +205,7 @@ class _Place(NamedTuple):
     tree: str
 
 
-_Candidate = tuple[str, str, str, str]
+_Candidate: TypeAlias = tuple[str, str, str, str]
 """Key before folding, display name, source, why."""
 
 

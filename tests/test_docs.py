@@ -1,4 +1,4 @@
-"""The documents say what is so: every command, option, setting and number in them is held against the code."""
+"""The documents say what is so: their commands, options, settings and defaults are those of the code."""
 
 from __future__ import annotations
 

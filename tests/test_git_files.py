@@ -195,7 +195,7 @@ class TestAddress:
             ("https://host/a/.github", "host/a/.github"),
             ("https://host/a/b.git.git", "host/a/b.git"),
             ("https://host/a/b/.git", "host/a/b"),
-            ("https://host/@scope/repo", "host/@scope/repo"),
+            ("https://host/%40scope/repo", "host/@scope/repo"),
             ("https://host/项目/%E9%85%8D%E7%BD%AE", "host/项目/配置"),
             ("https://bücher.example/a/b", "bücher.example/a/b"),
             ("ssh://git@ssh.github.com:443/a/b.git", "github.com/a/b"),
@@ -284,8 +284,13 @@ class TestAddress:
     @pytest.mark.parametrize(
         "url",
         [
-            *("https://user:sec/ret@host/a/b", "https://sec/ret@host/a/b", "https://user:12/secret@host/a/b"),
+            *("https://user:sec/ret@host/a/b", "https://secret/@host/a/b", "https://user:12/secret@host/a/b"),
             *("https://user:sec?ret@host/a/b", "https://user:sec#ret@host/a/b", "user:sec/ret@host:a/b"),
+            *(
+                "https://user:12/secret?@host/a/b",
+                "user:/secret?@host:a/b",
+                "https://user@host/secret@host/a",
+            ),
             *("https://user%3Asecret%40host/a/b", "user:secret@host/a/b"),
         ],
     )
@@ -424,14 +429,16 @@ class TestFind:
         (main / "inner" / ".git").mkdir(parents=True)
         assert root(main / "inner") == main
 
-    def test_what_is_no_file_is_passed_over_without_waiting(self, tmp_path: Path) -> None:
+    def test_what_is_no_file_is_passed_over_without_waiting(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         main = repository(tmp_path / "repo")
         for name in ("fifo", "loop", "socket"):
             (main / name).mkdir()
         os.mkfifo(main / "fifo" / ".git")
         (main / "loop" / ".git").symlink_to(main / "loop" / ".git")
+        monkeypatch.chdir(main / "socket")
         with socket.socket(socket.AF_UNIX) as listener:
-            os.chdir(main / "socket")
             listener.bind(".git")
             assert [root(main / name) for name in ("fifo", "loop", "socket")] == [main] * 3
 

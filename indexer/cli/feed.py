@@ -12,13 +12,13 @@ import signal
 import sys
 import threading
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TextIO
 
 from indexer import app, config
-from indexer.cli.output import UNLIMITED, Output
+from indexer.cli.output import Output
 from indexer.cli.render import aside, duration, fit, many, one_line, size
 from indexer.rescan import Progress, Report
 from indexer.store.reads import Counts, counts, reading
@@ -68,7 +68,7 @@ def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
         stop.set()
         signal.signal(number, before[number])
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {int(number): signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop, received
     finally:
@@ -135,7 +135,7 @@ def _report_json(report: Report) -> dict[str, object]:
         "bytes_read": report.bytes_read,
         "rows_new": report.rows_new,
         "dead_letters": report.dead_letters,
-        "skipped_oversize": report.skipped_oversize,
+        "conflicts": report.conflicts,
         "problems": [{"file": path, "reason": reason} for path, reason in report.problems],
         "seconds": round(report.seconds, 3),
         "sample": report.sample,
@@ -153,8 +153,8 @@ def _report_lines(report: Report, held: Counts) -> Iterator[str]:
     )
     for path, reason in report.problems:
         yield f"not read: {one_line(path)}: {one_line(reason)}"
-    if report.skipped_oversize:
-        yield f"{many(report.skipped_oversize, 'line')} left out for being too long"
+    if report.conflicts:
+        yield f"{many(report.conflicts, 'record')} said something else than before; the first was kept"
     if report.dead_letters:
         yield f"{many(report.dead_letters, 'dead letter')}: see `transcript-indexer status`"
     yield "the memory holds " + ", ".join(

@@ -77,7 +77,7 @@ class Output:
 
 
 def wants_color(choice: str | None, stream: TextIO, env: Mapping[str, str] = os.environ) -> bool:
-    """Whether to style: `--color`, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether a terminal reads it."""
+    """Whether to style: `--color`, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a terminal."""
     if choice in ("always", "never"):
         return choice == "always"
     if env.get("NO_COLOR"):

@@ -70,6 +70,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one call, checked. `roots` holds every `--root` in order; `home` and `color` are
     None when not given. Raises UsageError."""
     head, literal = _split(argv)
+    if literal and "search" not in head:
+        head, literal = [*head, "--", *literal], []
     args, rest = build_parser().parse_known_args(head)
     if args.version:
         args.run = "indexer.cli.about:version"
@@ -77,8 +79,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError("a command is missing", f"`{PROG} --help` lists the commands")
     if args.command == "search":
         args.words = [*args.words, *_words(rest), *literal]
-    elif literal:
-        args = build_parser().parse_args(argv)
     elif rest:
         raise UsageError(f"not understood: {' '.join(rest)}", f"`{PROG} {args.command} --help` shows what is")
     args.roots = [root for level in range(3) for root in getattr(args, f"roots{level}", [])]
@@ -104,17 +104,14 @@ def _words(rest: Sequence[str]) -> Sequence[str]:
     return rest
 
 
-_OPTIONS = tuple(
-    f"--{name}"
-    for name in (
-        "project session kind since until tool file type concept agent platform limit offset group "
-        "home root json color help"
-    ).split()
+_OPTIONS = (
+    *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
+    *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),
 )
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+    from difflib import get_close_matches  # only a mistake pays for it
 
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
@@ -175,7 +172,9 @@ def _watch(commands: Any) -> None:
 
 
 def _rescan(commands: Any) -> None:
-    _command(commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing")
+    _command(
+        commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing"
+    )
 
 
 def _search(commands: Any) -> None:
@@ -190,7 +189,11 @@ def _search(commands: Any) -> None:
     _window(parser, "hits")
     parser.add_argument("--session", metavar="ID", help="hits of one session: its id or the start of it")
     parser.add_argument(
-        "--kind", metavar="KIND", action="append", default=[], help="hits of this kind; may be repeated, or a,b"
+        "--kind",
+        metavar="KIND",
+        action="append",
+        default=[],
+        help="hits of this kind; may be repeated, or a,b",
     )
     parser.add_argument("--tool", metavar="NAME", help="tool calls of this tool, as Bash")
     parser.add_argument("--file", metavar="PATH", help="what touched this file: a path or the end of one")
@@ -220,7 +223,9 @@ def _projects(commands: Any) -> None:
 def _project(commands: Any) -> None:
     parser = _command(commands, "project", "", "ask about one project")
     questions = parser.add_subparsers(metavar="QUESTION", dest="question", required=True)
-    explain = _sub(questions, "explain", "indexer.cli.lists:explain", "say which project a folder is, and why")
+    explain = _sub(
+        questions, "explain", "indexer.cli.lists:explain", "say which project a folder is, and why"
+    )
     explain.add_argument("path", metavar="PATH", nargs="?", default=".", help="the folder (default: here)")
 
 

@@ -98,6 +98,8 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
         head = head[:cut] if cut > 0 else head or text[0]
         yield head
         text = text[len(head) :].lstrip(" ")
+        if not text:
+            return
     yield text
 
 
@@ -122,12 +124,9 @@ def highlight(text: str, words: Sequence[str], style: Style) -> str:
 
 def when(ms: int | None) -> str:
     """A time in the local zone, which is named: `2026-11-20 20:08 PST`; by its offset if it has no name."""
-    if ms is None:
+    if ms is None or iso(ms) is None:
         return "undated"
-    try:
-        local = time.localtime(ms / 1000)
-    except (OverflowError, OSError, ValueError):
-        return iso(ms) or "undated"
+    local = time.localtime(ms / 1000)
     return f"{time.strftime('%Y-%m-%d %H:%M', local)} {_zone(local)}"
 
 

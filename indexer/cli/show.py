@@ -40,7 +40,8 @@ def one_session(conn: Connection, name: str) -> Session:
     found = find_sessions(conn, name)
     if not found:
         raise NotFound(
-            f"nothing has the id {name!r}", "`search` and `sessions` show ids, as prompt:12 or the start of a session's"
+            f"nothing has the id {name!r}",
+            "`search` and `sessions` show ids, as prompt:12 or the start of a session's",
         )
     if len(found) > 1 and found[0].session != name:
         some = ", ".join(session.session for session in found)
@@ -102,7 +103,10 @@ def _item_lines(found: Item, style: Style, width: int) -> Iterator[str]:
     yield f"{GLYPHS[found.kind]} {style.name(found.id)}"
     yield from facts(
         [
-            ("session", aside(style.bold(one_line(views.title(found.session))), one_line(found.session.session))),
+            (
+                "session",
+                aside(style.bold(one_line(views.title(found.session))), one_line(found.session.session)),
+            ),
             ("project", views.project_text(found.session)),
             ("time", when(found.time)),
             ("source", views.place_text(found.place)),

@@ -113,7 +113,8 @@ def _status_json(found: _Status) -> dict[str, object]:
             "wal_bytes": found.wal,
             "free_bytes": found.free,
         },
-        "files": {"known": len(found.files)} | {name: statuses[name] for name in ("active", "gone", "unreadable")},
+        "files": {"known": len(found.files)}
+        | {name: statuses[name] for name in ("active", "gone", "unreadable")},
         "behind": {"files": len(found.behind), "bytes": sum(found.behind.values())},
         "unreadable": [{"file": f.path, "reason": f.error} for f in found.files if f.status == "unreadable"],
         "dead_letters": [letter._asdict() for letter in found.dead_letters],
@@ -128,9 +129,16 @@ def _status_json(found: _Status) -> dict[str, object]:
 def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     statuses = Counter(file.status for file in found.files)
     active, gone = f"{statuses['active']:,} followed", f"{statuses['gone']:,} gone (their memory stays)"
-    behind = aside(size(sum(found.behind.values())), many(len(found.behind), "file")) if found.behind else "nothing"
+    behind = (
+        aside(size(sum(found.behind.values())), many(len(found.behind), "file"))
+        if found.behind
+        else "nothing"
+    )
     lines = [
-        ("memory", aside(one_line(found.database), size(found.size), found.wal and f"{size(found.wal)} WAL" or "")),
+        (
+            "memory",
+            aside(one_line(found.database), size(found.size), _extra(found)),
+        ),
         ("holds", _holds(found.counts)),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", behind),
@@ -145,6 +153,12 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         if file.status == "unreadable":
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
     yield from _letters(found)
+
+
+def _extra(found: _Status) -> str:
+    return aside(
+        f"{size(found.wal)} log" if found.wal else "", f"{size(found.free)} to give back" if found.free else ""
+    )
 
 
 def _holds(counts: Counts) -> str:

@@ -13,12 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from indexer.files.walk import SUFFIX, Folder, Place, Stat, Walk, locate
+from indexer.files.walk import Folder, Place, Stat, Walk, locate, transcript_of
 from indexer.records import SourceFile
 from indexer.sources.base import Source
-
-SIDE_SUFFIX = ".meta.json"
-"""A small file beside a sub-agent's transcript: a hint for it is a hint for the transcript."""
 
 
 class Found(NamedTuple):
@@ -82,12 +79,13 @@ def survey(roots: Sequence[str], source: Source) -> Survey:
 
 
 def look(paths: Iterable[str], within: Sequence[Place], source: Source) -> Survey:
-    """Look at these real paths only: files, and folders with all below them.
+    """Look at these real paths only: files, and folders with all below them. A file beside a transcript
+    stands for the transcript.
 
     `within`: the places of the roots and a survey's `outside`; what lies below none of them is left out.
     """
     walk = Walk(within)
-    start = [place for path in sorted(set(map(_transcript_of, paths))) if (place := locate(path, within))]
+    start = [place for path in sorted(set(map(transcript_of, paths))) if (place := locate(path, within))]
     found = [one for folder in walk.run(start) for one in describe(folder, source)]
     return Survey(
         tuple(found), walk.directories, tuple(walk.outside), tuple(walk.problems.items()), tuple(walk.gone)
@@ -113,10 +111,6 @@ def describe(folder: Folder, source: Source) -> list[Found]:
 
 def _is_agent(found: Found) -> bool:
     return found.file.agent_id is not None
-
-
-def _transcript_of(path: str) -> str:
-    return path.removesuffix(SIDE_SUFFIX) + SUFFIX if path.endswith(SIDE_SUFFIX) else path
 
 
 def _with_home(folder: str, home: str) -> str:

@@ -29,8 +29,7 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 
-from indexer.files.discover import SIDE_SUFFIX
-from indexer.files.walk import SUFFIX
+from indexer.files.walk import SIDE_SUFFIX, SUFFIX
 
 LIMIT = 10_000
 
@@ -59,9 +58,7 @@ class HintSet:
     session cannot starve itself.
     """
 
-    def __init__(
-        self, delay: float, limit: int = LIMIT, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, delay: float, limit: int = LIMIT, clock: Callable[[], float] = time.monotonic) -> None:
         self._delay = delay
         self._limit = limit
         self._clock = clock

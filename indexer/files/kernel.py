@@ -13,11 +13,11 @@ import re
 import time
 from pathlib import Path
 
-REMOTE = frozenset(
-    ("9p", "afs", "ceph", "cifs", "davfs", "drvfs", "fakeowner", "glusterfs", "gpfs", "lustre", "ncpfs")
-    + ("nfs", "nfs4", "prl_fs", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs")
+REMOTE = re.compile(
+    r"9p|afs|ceph|cifs|davfs|drvfs|fakeowner|fuse\..*|glusterfs|gpfs|lustre|ncpfs|nfs4?|prl_fs"
+    r"|smb[23]|smbfs|vboxsf|virtiofs|vmhgfs"
 )
-"""File systems whose changes may be made elsewhere: inotify reports none of those. `fuse.*` besides."""
+"""File systems whose changes may be made elsewhere: inotify reports none of those."""
 
 NATIVE_LIMITS = {
     errno.ENOSPC: ("max_user_watches", 524_288),
@@ -68,7 +68,7 @@ def file_system(path: str, mounts: str = "/proc/self/mounts") -> str:
 
 def is_remote(kind: str) -> bool:
     """Whether change events of a file system of this type cannot be trusted."""
-    return kind in REMOTE or kind.startswith("fuse.")
+    return REMOTE.fullmatch(kind) is not None
 
 
 def asleep() -> float:

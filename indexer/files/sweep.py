@@ -1,16 +1,16 @@
 """The truth behind the hints: compares what is on disk with what was read to its end.
 
     full   scandir and stat of everything      324 ms CPU for 50,000 files (tailing.md 1g)
-    hot    stat of the 200 files written last, and of all folders    10 ms
+    hot    stat of the 200 files written last and of all folders, and into those that changed   10 ms
     look   single paths that a hint named
 
 A file counts as unchanged when its stat equals the one it was *settled* with: the caller settles a
 file once everything in it is committed. What was never settled comes again with every sweep, so a
 failed turn needs no queue. Racy rule: a file settled within 2 s of its own last change comes once more
-though its stat is equal, since clocks are too coarse to tell (4 ms on ext4, 2 s on some).
+though its stat is equal, since file clocks are too coarse to tell (4 ms on ext4, 2 s on some).
 
 `missed` counts changes older than 5 s that no hint announced: it tells a deaf watcher from a quiet
-folder, and is 0 in the first sweep, where everything was changed while nobody looked.
+folder, and is 0 in the first sweep, when everything was changed while nobody looked.
 """
 
 from __future__ import annotations
@@ -18,37 +18,50 @@ from __future__ import annotations
 import heapq
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from indexer.files.discover import Found, describe, locate, look, places
-from indexer.files.walk import Folder, Place, Stat, Walk, is_below
+from indexer.files.discover import Found, describe, newest_first, places
+from indexer.files.walk import SIDE_SUFFIX, Folder, Place, Stat, Walk, is_below, locate, transcript_of
 from indexer.sources.base import Source
 
 HOT_FILES = 200
 RACY_NS = 2_000_000_000
 MISSED_NS = 5_000_000_000
 BREATH = 1000
+UNKNOWN = -1
 
 
 class Swept(NamedTuple):
     """What a sweep or a look found.
 
     changed:     transcripts to read, newest first.
-    gone:        paths once settled (or asked for) that no longer exist.
-    missed:      how many of `changed` should have been announced by a hint, and were not.
-    directories: all folders known (from a full sweep); linked: those outside the roots.
+    beside:      transcripts, settled before, beside which a `meta.json` has appeared or changed.
+    gone:        paths settled before that no longer exist.
+    missed:      how many of `changed` a hint should have announced.
+    directories: all folders known; linked: those outside the roots that links led to.
     problems:    path -> why it could not be looked at.
-    cpu:         seconds of this thread's time, without the breaks.
+    cpu:         seconds of this thread's time.
     """
 
-    changed: tuple[Found, ...]
-    gone: tuple[str, ...]
+    changed: list[Found]
+    beside: list[Found]
+    gone: list[str]
     missed: int
     directories: Collection[str]
     linked: tuple[str, ...]
     problems: Mapping[str, str]
     cpu: float
+
+
+@dataclass
+class _Result:
+    count_missed: bool
+    changed: list[Found] = field(default_factory=list)
+    beside: list[Found] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    missed: int = 0
 
 
 class Sweeper:
@@ -61,76 +74,166 @@ class Sweeper:
         settled: Mapping[str, Stat],
         wall: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`settled`: what earlier runs read to the end. `wall`: nanoseconds since 1970."""
+        """`settled`: what earlier runs have read to its end. `wall`: nanoseconds since 1970."""
         self._roots = roots
         self._source = source
         self._wall = wall
-        # 64 bits of a stat instead of the stat: a fifth of the memory at 100,000 files.
+        # 64 bits of a stat in place of it: a fifth of the memory at 100,000 files.
         self._settled = {path: hash(stat) for path, stat in settled.items()}
-        self._unsettled: set[str] = set()
+        self._reported: set[str] = set()
         self._racy: set[str] = set()
+        self._sides: set[str] = set()
         self._hot: dict[str, None] = {}
         self._directories: dict[str, int] = {}
-        self._within: tuple[Place, ...] = places(roots)
+        self._within = places(roots)
         self._outside: tuple[Place, ...] = ()
         self._first = True
 
     def settle(self, path: str, stat: Stat) -> None:
-        """Everything of the file, as `stat` (taken before reading) shows it, is read and committed."""
+        """All of the file that `stat` shows (taken before reading) is read and committed."""
         self._settled[path] = hash(stat)
-        self._unsettled.discard(path)
-        if abs(self._wall() - max(stat.mtime_ns, stat.ctime_ns)) < RACY_NS:
+        self._reported.discard(path)
+        if self._is_recent(max(stat.mtime_ns, stat.ctime_ns)):
             self._racy.add(path)
 
     def full(self, breathe: Callable[[], None] | None = None) -> Swept:
-        """Look at everything. `breathe` is called every thousand files, to serve hints meanwhile."""
-        began, paused = time.thread_time(), 0.0
+        """Look at everything. `breathe` is called every thousand files, so that hints can be served."""
+        began, breaks, files = time.thread_time(), 0.0, 0
         self._within = places(self._roots)
-        before = set(self._settled)
-        walk = Walk(self._within)
-        changed: list[Found] = []
-        missed = since = 0
+        walk, before = Walk(self._within), set(self._settled)
+        result = _Result(count_missed=not self._first)
         newest: list[tuple[int, str]] = []
         for folder in walk.run(self._within):
-            found, unannounced = self._compare(folder)
-            changed += found
-            missed += unannounced
-            for path, stat in folder.files:
-                before.discard(path)
-                _keep_newest(newest, (stat.mtime_ns, path))
-            since += len(folder.files)
-            if breathe and since >= BREATH:
-                paused -= time.thread_time()
+            self._compare(folder, result)
+            _keep_newest(newest, folder)
+            before.difference_update(path for path, _ in folder.files)
+            files += len(folder.files)
+            if breathe and files >= BREATH:
+                files, paused = 0, time.thread_time()
                 breathe()
-                paused += time.thread_time()
-                since = 0
+                breaks += time.thread_time() - paused
+        self._first = False
         self._outside = tuple(walk.outside)
         self._directories = self._trusted(walk.directories)
         self._hot = {path: None for _, path in sorted(newest)}
-        first, self._first = self._first, False
-        gone = self._gone(before, walk.problems)
-        cpu = time.thread_time() - began - paused
-        return self._swept(changed, gone, 0 if first else missed, walk.problems, cpu)
+        self._drop_gone(before, walk, result)
+        return self._swept(result, walk, time.thread_time() - began - breaks)
 
     def hot(self) -> Swept:
         """Look at the files written last, and into the folders that changed."""
         began = time.thread_time()
-        walk = Walk((*self._within, *self._outside), self._directories)
-        changed: list[Found] = []
-        missed = 0
-        for folder in walk.run([*self._places_of(list(self._hot)), *self._places_of(self._stale_folders())]):
-            found, unannounced = self._compare(folder)
-            changed += found
-            missed += unannounced
-        self._directories.update(self._trusted(walk.directories))
-        gone = self._gone(self._settled.keys() & set(walk.gone), walk.problems)
-        return self._swept(changed, gone, missed, walk.problems, time.thread_time() - began)
+        walk, result = Walk(self._everywhere, self._directories), _Result(count_missed=True)
+        for folder in walk.run(self._places_of([*self._hot, *self._changed_folders()])):
+            self._compare(folder, result)
+        self._directories |= self._trusted(walk.directories)
+        self._drop_gone(walk.gone, walk, result)
+        return self._swept(result, walk, time.thread_time() - began)
 
     def look(self, paths: Iterable[str]) -> Swept:
-        """Look at what hints named: a file, a folder with all below it, or a file beside a transcript,
-        which brings that transcript even if it has not changed."""
+        """Look at what hints named: files, and folders with all below them."""
         began = time.thread_time()
         asked = set(paths)
-        for path in asked:
-            self._settled.pop(transcript_of(path), None) if path.endswith(SIDE_SUFFIX) else None
-        return None
+        besides = {transcript_of(path) for path in asked if path.endswith(SIDE_SUFFIX)}
+        self._sides -= besides
+        walk, result = Walk(self._everywhere), _Result(count_missed=False)
+        for folder in walk.run(self._places_of(sorted(asked | besides))):
+            sides = [path for path, _ in folder.files if path in besides]
+            self._compare(folder._replace(sides=folder.sides + sides), result)
+        self._directories |= self._trusted(walk.directories)
+        self._drop_gone(self._settled_below(walk.gone), walk, result)
+        return self._swept(result, walk, time.thread_time() - began)
+
+    @property
+    def _everywhere(self) -> tuple[Place, ...]:
+        return (*self._within, *self._outside)
+
+    def _places_of(self, paths: Iterable[str]) -> Iterator[Place]:
+        everywhere = self._everywhere
+        return (place for path in paths if (place := locate(path, everywhere)))
+
+    def _compare(self, folder: Folder, result: _Result) -> None:
+        """Sort out what differs in one folder."""
+        fresh: list[tuple[str, Stat]] = []
+        beside: list[tuple[str, Stat]] = []
+        sides = set(folder.sides).difference(self._sides)
+        for path, stat in folder.files:
+            if self._settled.get(path) != hash(stat) or path in self._racy:
+                fresh.append((path, stat))
+            elif path in sides:
+                beside.append((path, stat))
+        self._sides.update(sides)
+        if fresh:
+            self._report(folder._replace(files=fresh), result)
+        if beside and not self._first:
+            result.beside += describe(folder._replace(files=beside), self._source)
+
+    def _report(self, fresh: Folder, result: _Result) -> None:
+        for found in describe(fresh, self._source):
+            path, stat = found.file.path, found.stat
+            announced = path in self._reported or self._settled.get(path) == hash(stat)
+            if result.count_missed and not announced:
+                result.missed += self._wall() - stat.ctime_ns > MISSED_NS
+            self._racy.discard(path)
+            self._reported.add(path)
+            self._keep_hot(path)
+            result.changed.append(found)
+
+    def _keep_hot(self, path: str) -> None:
+        self._hot.pop(path, None)
+        self._hot[path] = None
+        if len(self._hot) > HOT_FILES:
+            del self._hot[next(iter(self._hot))]
+
+    def _changed_folders(self) -> list[str]:
+        changed = []
+        for path, mtime_ns in list(self._directories.items()):
+            try:
+                if os.stat(path).st_mtime_ns != mtime_ns:
+                    changed.append(path)
+            except OSError:  # gone, or no longer to be seen: the next full sweep says which
+                del self._directories[path]
+        return changed
+
+    def _settled_below(self, gone: Collection[str]) -> set[str]:
+        folders = [path for path in gone if path not in self._settled]
+        if not folders:
+            return set(gone)
+        return {path for path in self._settled if path in gone or any(is_below(path, at) for at in folders)}
+
+    def _drop_gone(self, candidates: Iterable[str], walk: Walk, result: _Result) -> None:
+        """Keep those that are really gone: not unreadable, not under roots of other runs, and not
+        moved about under our eyes."""
+        everywhere = self._everywhere
+        for path in sorted(self._settled.keys() & set(candidates)):
+            unsure = any(is_below(path, problem) for problem in walk.problems)
+            if not unsure and locate(path, everywhere) and not os.path.lexists(path):
+                del self._settled[path]
+                self._hot.pop(path, None)
+                result.gone.append(path)
+
+    def _trusted(self, directories: Mapping[str, int]) -> dict[str, int]:
+        """Folder times to compare with; one that changed just now may change again unseen."""
+        return {path: UNKNOWN if self._is_recent(at) else at for path, at in directories.items()}
+
+    def _is_recent(self, at_ns: int) -> bool:
+        return abs(self._wall() - at_ns) < RACY_NS
+
+    def _swept(self, result: _Result, walk: Walk, cpu: float) -> Swept:
+        return Swept(
+            newest_first(result.changed),
+            result.beside,
+            result.gone,
+            result.missed,
+            tuple(self._directories),
+            tuple(place.path for place in self._outside),
+            walk.problems,
+            cpu,
+        )
+
+
+def _keep_newest(newest: list[tuple[int, str]], folder: Folder) -> None:
+    for path, stat in folder.files:
+        if len(newest) < HOT_FILES:
+            heapq.heappush(newest, (stat.mtime_ns, path))
+        elif stat.mtime_ns > newest[0][0]:
+            heapq.heapreplace(newest, (stat.mtime_ns, path))

@@ -17,7 +17,7 @@ import stat
 from collections.abc import Iterator
 from functools import partial
 from io import BufferedReader, FileIO
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from indexer.records import Line
 
@@ -114,14 +114,14 @@ def last_line(fd: int, offset: int, number: int, size: int, longest: int = LONGE
     return Line(data, offset, size, number + 1)
 
 
-def _reader(fd: int, offset: int) -> BufferedReader:
-    file = BufferedReader(FileIO(fd, closefd=False), BLOCK)
+def _reader(fd: int, offset: int) -> BinaryIO:
+    file: BinaryIO = BufferedReader(FileIO(fd, closefd=False), BLOCK)
     file.seek(offset)
     return file
 
 
 def _seldom(
-    file: BufferedReader, data: bytes, start: int, number: int, size: int, longest: int
+    file: BinaryIO, data: bytes, start: int, number: int, size: int, longest: int
 ) -> Line | Oversize | None:
     """What `readline` gave, when it may be the turn's last line, a part of a line, or an endless one."""
     end = start + len(data)
@@ -133,7 +133,7 @@ def _seldom(
     return Oversize(start, found, number, found - start - 1) if found else None
 
 
-def _newline_after(file: BufferedReader, position: int, size: int) -> int:
+def _newline_after(file: BinaryIO, position: int, size: int) -> int:
     """The offset behind the next newline before `size`, where the file then stands; 0 if there is none."""
     while position < size and (block := file.read(min(BLOCK, size - position))):
         index = block.find(b"\n")

@@ -24,6 +24,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 SUFFIX = ".jsonl"
+SIDE_SUFFIX = ".meta.json"
+"""A small file beside a sub-agent's transcript, with the link to its parent."""
 
 _by_name = attrgetter("name")
 
@@ -56,13 +58,15 @@ class Place(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """The regular files with a transcript's suffix that stand directly in a place: (real path, stat).
+    """What stands directly in a place. A single file, asked for or led to by a link, is its own place.
 
-    A single file that was asked for, or that a link led to, comes as a place of its own.
+    files: regular files with a transcript's suffix: (real path, stat).
+    sides: paths of transcripts that have a file beside them.
     """
 
     place: Place
     files: list[tuple[str, Stat]]
+    sides: list[str]
 
     def name_of(self, path: str) -> str:
         """What a file's path is below the root, links not resolved."""
@@ -110,48 +114,53 @@ class Walk:
         elif stat.S_ISDIR(info.st_mode):
             yield from self._tree(place)
         elif stat.S_ISREG(info.st_mode) and place.name.endswith(SUFFIX) and self._is_new(info):
-            yield Folder(place, [(place.path, Stat.of(info))])
+            yield Folder(place, [(place.path, Stat.of(info))], [])
 
     def _tree(self, top: Place) -> Iterator[Folder]:
         stack = [top]
         while stack:
-            place = stack.pop()
-            folders, files = self._list(place)
-            if files:
-                yield Folder(place, files)
-            stack.extend(reversed(folders))
+            folder = Folder(stack.pop(), [], [])
+            stack.extend(reversed(self._list(folder)))
+            if folder.files or folder.sides:
+                yield folder
 
-    def _list(self, place: Place) -> tuple[list[Place], list[tuple[str, Stat]]]:
-        """The folders and transcripts of one folder; its links are put by for later."""
-        folders: list[Place] = []
-        files: list[tuple[str, Stat]] = []
-        try:
-            info = os.stat(place.path)
-            if not self._is_new(info):
-                return folders, files
-            with os.scandir(place.path) as listing:
-                entries = sorted(listing, key=_by_name)
-        except OSError as error:
-            self._failed(place.path, error)
-            return folders, files
-        self.directories[place.path] = info.st_mtime_ns
+    def _list(self, folder: Folder) -> list[Place]:
+        """Fill a folder and give the folders in it; its links are put by for later."""
+        place = folder.place
+        below: list[Place] = []
         seen = self._files
-        for entry in entries:
+        for entry in self._entries(place.path):
             try:
                 if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
                     info = entry.stat(follow_symlinks=False)
-                    # Spelt out: this runs once a file of every sweep, and a call each is a third of it.
+                    # Spelt out: this runs once a file of every sweep, and a call here is felt.
                     if (identity := (info.st_dev, info.st_ino)) not in seen:
                         seen.add(identity)
-                        files.append((entry.path, Stat.of(info)))
+                        folder.files.append((entry.path, Stat.of(info)))
                 elif entry.is_dir(follow_symlinks=False):
                     if entry.path not in self._known:
-                        folders.append(_child(place, entry))
+                        below.append(_child(place, entry))
                 elif entry.is_symlink():
                     self._links.append(_child(place, entry))
+                elif entry.name.endswith(SIDE_SUFFIX):
+                    folder.sides.append(transcript_of(entry.path))
             except OSError as error:
                 self._failed(entry.path, error)
-        return folders, files
+        return below
+
+    def _entries(self, path: str) -> list[os.DirEntry[str]]:
+        """What stands in a folder met for the first time, by name."""
+        try:
+            info = os.stat(path)
+            if not self._is_new(info):
+                return []
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=_by_name)
+        except OSError as error:
+            self._failed(path, error)
+            return []
+        self.directories[path] = info.st_mtime_ns
+        return entries
 
     def _follow(self, link: Place) -> Iterator[Folder]:
         try:
@@ -164,7 +173,7 @@ class Walk:
         place = inside or Place(real, link.name, link.root)
         if stat.S_ISREG(info.st_mode):
             if place.name.endswith(SUFFIX) and self._is_new(info):
-                yield Folder(place, [(real, Stat.of(info))])
+                yield Folder(place, [(real, Stat.of(info))], [])
         elif stat.S_ISDIR(info.st_mode) and not self._leads_around(real) and real not in self._known:
             if inside is None and (info.st_dev, info.st_ino) not in self._folders:
                 self.outside.append(place)
@@ -197,6 +206,11 @@ def locate(path: str, within: Iterable[Place]) -> Place | None:
     if around is None:
         return None
     return Place(path, around.name + path[len(around.path) :], around.root)
+
+
+def transcript_of(path: str) -> str:
+    """The transcript that a path is or stands beside."""
+    return path.removesuffix(SIDE_SUFFIX) + SUFFIX if path.endswith(SIDE_SUFFIX) else path
 
 
 def is_below(path: str, folder: str) -> bool:

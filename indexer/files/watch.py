@@ -139,11 +139,15 @@ class Watch:
             while not stop.is_set():
                 change = self.poll(self._clock())
                 if change is None:
-                    self._hints.wait(self._delay(self._clock()))
+                    self.wait()
                 else:
                     yield change
         finally:
             self.stop()
+
+    def wait(self) -> None:
+        """Sleep until `poll` may have something to do, a second at most."""
+        self._hints.wait(min(1.0, self._delay(self._clock())))
 
     def report_sweep(self, cpu: float, directories: Collection[str], linked: Collection[str] = ()) -> None:
         """After a full sweep: its CPU seconds, all folders it listed, and the folders outside the roots

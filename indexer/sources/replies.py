@@ -9,6 +9,8 @@ Four real records hold as `message` a string spread over the keys "0", "1", ...:
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from indexer.records import AssistantText, Ignored, Record, ToolUse
 from indexer.sources import turn_events
 from indexer.sources.identity import identifier, ignored, is_strong_message_id, is_strong_tool_id
@@ -19,7 +21,10 @@ _SYNTHETIC = "<synthetic>"
 _NO_RESPONSE = "No response requested."
 _THINKING = ("thinking", "redacted_thinking")
 _FILE_KEYS = ("file_path", "notebook_path", "filePath", "relative_path")
+_USAGE_KEYS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_usage = itemgetter(*_USAGE_KEYS)
 _TOKENS_MOST = 1 << 53
+_NO_TOKENS = (0, 0, 0, 0)
 _MALFORMED: Record = Ignored("malformed-message")
 _MALFORMED_USE: Record = Ignored("malformed-tool-use")
 _NO_RESPONSE_REQUESTED: Record = Ignored("no-response-requested")
@@ -28,54 +33,62 @@ _NO_RESPONSE_REQUESTED: Record = Ignored("no-response-requested")
 def read(record: Fields, message: Fields, uuid: str) -> list[Record]:
     """The records of an assistant record: one `AssistantText` first, then its tool calls."""
     content = message.get("content")
-    records: list[Record] = []
+    calls: list[Record] = []
     if type(content) is list:
-        text = _blocks(content, uuid, records)
+        text = _blocks(content, uuid, calls)
     elif type(content) is str:
         text = content
     elif "usage" in message:
         text = ""
     else:
         return [_MALFORMED]
-    if record.get("isApiErrorMessage") is True:
-        return [turn_events.error(record, text), *records]
     model = message.get("model")
+    if "isApiErrorMessage" in record and record["isApiErrorMessage"] is True:
+        return [turn_events.error(record, text), *calls]
     if model == _SYNTHETIC:
-        if text.strip() == _NO_RESPONSE:
-            return [_NO_RESPONSE_REQUESTED, *records]
         model = None
-    usage = message.get("usage")
-    records.insert(0, _assistant_text(record, message, uuid, text, model, usage))
-    return records
+        if text.strip() == _NO_RESPONSE:
+            return [_NO_RESPONSE_REQUESTED, *calls]
+    key = message.get("id")
+    if type(key) is not str or not is_strong_message_id(key):
+        key = _weak_key(key, record, uuid)
+    tokens = _tokens(message.get("usage"))
+    return [AssistantText(key, text, model if type(model) is str else None, *tokens), *calls]
 
 
-def _assistant_text(
-    record: Fields, message: Fields, uuid: str, text: str, model: object, usage: object
-) -> AssistantText:
-    get = usage.get if type(usage) is dict else {}.get
-    return AssistantText(
-        _message_key(record, message, uuid),
-        clean(text) if "\0" in text else text,
-        model if type(model) is str else None,
-        _count(get("input_tokens")),
-        _count(get("output_tokens")),
-        _count(get("cache_creation_input_tokens")),
-        _count(get("cache_read_input_tokens")),
-    )
+def _tokens(usage: object) -> tuple[int, int, int, int]:
+    """The four counts of a usage; what is missing or no count is 0."""
+    if type(usage) is not dict:
+        return _NO_TOKENS
+    try:
+        given, made, written, cached = _usage(usage)
+        if type(given) is type(made) is type(written) is type(cached) is int and (
+            0 <= given < _TOKENS_MOST and 0 <= made < _TOKENS_MOST and 0 <= written < _TOKENS_MOST
+            and 0 <= cached < _TOKENS_MOST
+        ):
+            return given, made, written, cached
+    except KeyError:
+        pass
+    return tuple(_count(usage.get(key)) for key in _USAGE_KEYS)
 
 
-def _blocks(content: list[object], uuid: str, records: list[Record]) -> str:
-    """The text of the blocks; calls and what is not known go into `records`."""
+def _count(tokens: object) -> int:
+    return tokens if type(tokens) is int and 0 <= tokens < _TOKENS_MOST else 0
+
+
+def _blocks(content: list[object], uuid: str, calls: list[Record]) -> str:
+    """The text of the blocks; calls and what is not known go into `calls`."""
     texts: list[str] = []
     for block in content:
         kind = block.get("type") if type(block) is dict else None
         if kind == "tool_use":
-            records.append(_tool_use(block, uuid, records))
+            calls.append(_tool_use(block, uuid, calls))
         elif kind == "text" and type(block.get("text")) is str:
-            texts.append(block["text"])
+            text = block["text"]
+            texts.append(clean(text) if "\0" in text else text)
         elif kind not in _THINKING:
-            records.append(ignored(kind, "block:"))
-    return texts[0] if len(texts) == 1 else "\n".join(texts)
+            calls.append(ignored(kind, "block:"))
+    return "\n".join(texts) if texts else ""
 
 
 def _tool_use(block: Fields, uuid: str, before: list[Record]) -> Record:
@@ -83,9 +96,7 @@ def _tool_use(block: Fields, uuid: str, before: list[Record]) -> Record:
     if type(tool_use_id) is not str or type(name) is not str or not tool_use_id or not name:
         return _MALFORMED_USE
     given = block.get("input")
-    identity = tool_use_id
-    if not is_strong_tool_id(tool_use_id):
-        identity = _scoped(tool_use_id, uuid, before)
+    identity = tool_use_id if is_strong_tool_id(tool_use_id) else _scoped(tool_use_id, uuid, before)
     return ToolUse(identity, tool_use_id, name, given, _file_path(given) if type(given) is dict else None)
 
 
@@ -97,22 +108,13 @@ def _scoped(tool_use_id: str, uuid: str, before: list[Record]) -> str:
 
 def _file_path(given: Fields) -> str | None:
     for key in _FILE_KEYS:
-        path = given.get(key)
-        if type(path) is str and path:
-            return path
+        if key in given:
+            path = given[key]
+            return path if type(path) is str and path else None
     return None
 
 
-def _message_key(record: Fields, message: Fields, uuid: str) -> str:
-    """A strong message id; a weak one scoped by its request; else the record's own uuid."""
-    message_id = message.get("id")
-    if type(message_id) is not str:
-        return uuid
-    if is_strong_message_id(message_id):
-        return message_id
+def _weak_key(message_id: object, record: Fields, uuid: str) -> str:
+    """A weak message id scoped by its request; without one of the two the record's own uuid."""
     request, known = identifier(record.get("requestId")), identifier(message_id)
     return f"{request}:{known}" if request and known else uuid
-
-
-def _count(tokens: object) -> int:
-    return tokens if type(tokens) is int and 0 <= tokens < _TOKENS_MOST else 0

@@ -18,13 +18,14 @@ from indexer.text import clean
 
 _PERSISTED = "<persisted-output>"
 _SAVED_TO = "saved to: "
+_MALFORMED: Record = Ignored("malformed-tool-result")
 _NOTHING: Fields = {}
 
 
 def read(record: Fields, content: list[Any]) -> list[Record]:
     """The records of a `user` record whose message `content` holds tool results."""
     records: list[Record] = []
-    source = record
+    detail = record.get("toolUseResult")
     for block in content:
         kind = block.get("type") if type(block) is dict else None
         if kind != "tool_result":
@@ -32,38 +33,38 @@ def read(record: Fields, content: list[Any]) -> list[Record]:
             continue
         tool_use_id = block.get("tool_use_id")
         if type(tool_use_id) is not str or not tool_use_id:
-            records.append(Ignored("malformed-tool-result"))
+            records.append(_MALFORMED)
             continue
-        result = _result(record, source, tool_use_id, block)
-        records.append(result)
-        records += turn_events.of_result(tool_use_id, result.is_error is True, result.text, source)
-        link = _agent_link(tool_use_id, source)
-        if link:
-            records.append(link)
-        source = _NOTHING
+        _read_block(record, block, tool_use_id, detail if type(detail) is dict else _NOTHING, records)
+        detail = None
     return records
 
 
-def _result(record: Fields, source: Fields, tool_use_id: str, block: Fields) -> ToolResult:
-    content = block.get("content")
-    text = content if type(content) is str else _text(content)
+def _read_block(
+    record: Fields, block: Fields, tool_use_id: str, detail: Fields, records: list[Record]
+) -> None:
+    text = block.get("content")
+    if type(text) is not str:
+        text = _text(text)
     if "\0" in text:
         text = clean(text)
     is_error = block.get("is_error")
-    return ToolResult(
-        _identity(record, tool_use_id),
-        tool_use_id,
-        text,
-        is_error if type(is_error) is bool else None,
-        _side_file(source, text),
+    identity = tool_use_id if is_strong_tool_id(tool_use_id) else _scoped(tool_use_id, record)
+    side_file = _side_file(text, detail) if "persistedOutputPath" in detail or text[:1] == "<" else None
+    records.append(
+        ToolResult(identity, tool_use_id, text, is_error if type(is_error) is bool else None, side_file)
     )
+    if is_error is True:
+        records += turn_events.of_failure(tool_use_id, text, detail, record)
+    elif detail:
+        records += turn_events.of_result(tool_use_id, text, detail)
+    if "agentId" in detail:
+        records += _agent_link(tool_use_id, detail)
 
 
-def _identity(record: Fields, tool_use_id: str) -> str | None:
-    """That of the call: the id itself, or scoped by the assistant record that made it. Clients before
-    2.0.77 do not name that record, but answer it: it is the parent."""
-    if is_strong_tool_id(tool_use_id):
-        return tool_use_id
+def _scoped(tool_use_id: str, record: Fields) -> str | None:
+    """A weak id as its call has it: scoped by the assistant record that made it. Clients before 2.0.77 do
+    not name that record, but answer it: it is the parent."""
     caller = identifier(record.get("sourceToolAssistantUUID")) or identifier(record.get("parentUuid"))
     return f"{caller}:{tool_use_id}" if caller else None
 
@@ -71,7 +72,7 @@ def _identity(record: Fields, tool_use_id: str) -> str | None:
 def _text(content: object) -> str:
     """Result content as text: blocks one below the other, media as a mark, other values as JSON."""
     if type(content) is list:
-        return "\n".join(_block_text(block) for block in content)
+        return "\n".join(map(_block_text, content))
     return "" if content is None else _json(content)
 
 
@@ -94,27 +95,25 @@ def _json(value: object) -> str:
         return ""
 
 
-def _side_file(source: Fields, text: str) -> str | None:
+def _side_file(text: str, detail: Fields) -> str | None:
     """Where the client put an output too large for the transcript."""
-    detail = source.get("toolUseResult")
-    if type(detail) is dict:
-        path = detail.get("persistedOutputPath")
-        if type(path) is str and path:
-            return path
+    path = detail.get("persistedOutputPath")
+    if type(path) is str and path:
+        return path
     if text.startswith(_PERSISTED):
         return text.partition(_SAVED_TO)[2].partition("\n")[0].strip() or None
     return None
 
 
-def _agent_link(tool_use_id: str, source: Fields) -> AgentLink | None:
-    detail = source.get("toolUseResult")
-    agent_id = identifier(detail.get("agentId")) if type(detail) is dict else None
+def _agent_link(tool_use_id: str, detail: Fields) -> list[Record]:
+    agent_id = identifier(detail["agentId"])
     if agent_id is None:
-        return None
+        return []
     agent_type, description = detail.get("agentType"), detail.get("description")
-    return AgentLink(
+    link = AgentLink(
         agent_id,
         tool_use_id,
         agent_type if type(agent_type) is str else None,
         description if type(description) is str else None,
     )
+    return [link]

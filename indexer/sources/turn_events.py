@@ -30,7 +30,7 @@ _REJECTED = "The user doesn't want to proceed with this tool use"
 _SAID = "the user said:"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 _COMMIT = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-_COMMIT_WINDOW = 64 * 1024
+_COMMIT_WINDOW = 16 * 1024
 _EXIT_FACTS = (
     ("interrupted", "interrupted", bool),
     ("timedOutAfterMs", "timed_out_ms", int),
@@ -45,17 +45,30 @@ _AGENT_FACTS = (
 )
 
 
-def of_result(tool_use_id: str, failed: bool, text: str, record: Fields) -> list[TurnEvent]:
-    """The events of one tool result: `text` is its text, `record` the record that carries it."""
-    detail = record.get("toolUseResult")
-    if failed:
-        return _failure(tool_use_id, text, detail if type(detail) is dict else {}, record)
+def of_result(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    """The events of a tool result that is no error: `text` is its text, `detail` its `toolUseResult`."""
     events: list[TurnEvent] = []
-    if type(detail) is dict:
-        for key in detail:
-            reader = _READERS.get(key)
-            if reader:
-                events += reader(tool_use_id, text, detail)
+    for key in detail:
+        reader = _READERS.get(key)
+        if reader:
+            events += reader(tool_use_id, text, detail)
+    return events
+
+
+def of_failure(tool_use_id: str, text: str, detail: Fields, record: Fields) -> list[TurnEvent]:
+    """The end of a call that failed or was refused (`record` says by whom); for a refused plan the plan
+    too."""
+    data: Fields = {"tool_use_id": tool_use_id, "error": True}
+    data |= _exit_facts(detail)
+    data |= _denial(text, record)
+    code = _EXIT_CODE.match(text)
+    if code:
+        data["code"] = int(code[1])
+    events = [TurnEvent("exit", bounded(data))]
+    refused = text.partition("Rejected plan:")[2].strip()
+    if refused:
+        plan = {"tool_use_id": tool_use_id, "approved": False, "plan": refused}
+        events.append(TurnEvent("plan", bounded(plan)))
     return events
 
 
@@ -120,22 +133,6 @@ def _is_fact(value: object) -> bool:
     return type(value) in (str, int, float, bool) and value not in ("", False)
 
 
-def _failure(tool_use_id: str, text: str, detail: Fields, record: Fields) -> list[TurnEvent]:
-    """A call that failed or was refused; for a refused plan the plan too."""
-    data: Fields = {"tool_use_id": tool_use_id, "error": True}
-    data |= _exit_facts(detail)
-    data |= _denial(text, record)
-    code = _EXIT_CODE.match(text)
-    if code:
-        data["code"] = int(code[1])
-    events = [TurnEvent("exit", bounded(data))]
-    refused = text.partition("Rejected plan:")[2].strip()
-    if refused:
-        plan = {"tool_use_id": tool_use_id, "approved": False, "plan": refused}
-        events.append(TurnEvent("plan", bounded(plan)))
-    return events
-
-
 def _exit_facts(source: Fields) -> Fields:
     facts: Fields = {}
     for key, name, kind in _EXIT_FACTS:
@@ -166,21 +163,26 @@ def _denial(text: str, record: Fields) -> Fields:
 
 
 def _commits(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
-    """Commits reported by `git commit` in a command's output: `[branch sha] subject`."""
-    stdout = detail.get("stdout")
-    if type(stdout) is not str or not (stdout.startswith("[") or "\n[" in stdout):
+    """Commits that `git commit` reported at the end of a command's output: `[branch sha] subject`, and
+    below it how many files changed."""
+    stdout = detail["stdout"]
+    if type(stdout) is not str:
         return []
-    operation = detail.get("gitOperation")
-    known = type(operation) is dict and "commit" in operation
-    if not known and " changed" not in stdout:
+    if len(stdout) > _COMMIT_WINDOW:
+        stdout = stdout[-_COMMIT_WINDOW:]
+    if " changed" not in stdout and not _has_commit(detail.get("gitOperation")):
         return []
     return [
         TurnEvent(
             "commit",
             bounded({"tool_use_id": tool_use_id, "branch": match[1], "sha": match[2], "subject": match[3]}),
         )
-        for match in _COMMIT.finditer(stdout[:_COMMIT_WINDOW])
+        for match in _COMMIT.finditer(stdout)
     ]
+
+
+def _has_commit(operation: object) -> bool:
+    return type(operation) is dict and "commit" in operation
 
 
 def _patch(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
@@ -273,11 +275,13 @@ def _task_update(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]
 def _agent(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
     """What a sub-agent reported at its end. One that only started in the background says nothing yet."""
     counts = {name: detail[key] for key, name in _AGENT_FACTS if type(detail.get(key)) is int}
-    agent_id = detail["agentId"]
+    agent_id, status, content = detail["agentId"], detail.get("status"), detail.get("content")
     if not counts or type(agent_id) is not str:
         return []
-    data = {"tool_use_id": tool_use_id, "agent_id": agent_id, "status": _plain(detail.get("status")), **counts}
-    return [TurnEvent("agent", bounded(data | {"text": text}))]
+    blocks = [block.get("text") for block in content if type(block) is dict] if type(content) is list else []
+    said = "\n".join(block for block in blocks if type(block) is str) or text
+    data = {"tool_use_id": tool_use_id, "agent_id": agent_id, "status": _plain(status), **counts, "text": said}
+    return [TurnEvent("agent", bounded(data))]
 
 
 _READERS: dict[str, Callable[[str, str, Fields], list[TurnEvent]]] = {

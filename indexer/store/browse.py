@@ -154,7 +154,8 @@ def projects(conn: Connection, merged: Mapping[str, str]) -> list[Project]:
         spelled[key].add(name)
     groups = defaultdict(list)
     for row in conn.execute(PROJECTS):
-        found = Project(*row, spellings=tuple(sorted(spelled[row["project_key"]])), keys=(row["project_key"],))
+        key = row["project_key"]
+        found = Project(*row, tuple(sorted(spelled[key])), (key,))
         groups[merged.get(found.key, found.key)].append(found)
     joined = (_join(key, group) for key, group in groups.items())
     return sorted((p for p in joined if p.sessions), key=lambda p: (-(p.last or 0), p.key))

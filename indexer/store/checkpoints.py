@@ -199,7 +199,11 @@ def restart(conn: sqlite3.Connection, file_id: int) -> None:
 
     Its records keep their rows; their places are set aside until they are seen again.
     """
-    conn.execute("UPDATE session_records SET position = position - ? WHERE file_id = ? AND position > 0", (STALE, file_id))
+    conn.execute(
+        "UPDATE session_records SET position = position - ?1 WHERE file_id = ?2 AND position > 0 "
+        "AND session_db_id IN (SELECT session_db_id FROM session_files WHERE file_id = ?2)",
+        (STALE, file_id),
+    )
     conn.execute("DELETE FROM dead_letters WHERE file_id = ?", (file_id,))
     conn.execute("DELETE FROM queue_operations WHERE file_id = ?", (file_id,))
 

@@ -42,7 +42,7 @@ def prepare_home(home: Path) -> None:
         home.chmod(0o700)
 
 
-def _private_file(path: Path) -> None:
+def private_file(path: Path) -> None:
     """Create `path` as 0600 before SQLite would create it by the umask; tighten a loose one."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
@@ -102,7 +102,7 @@ def open_writer(home: Path) -> sqlite3.Connection:
     """
     prepare_home(home)
     path = database_path(home)
-    _private_file(path)
+    private_file(path)
     with translated():
         conn = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
         configure(conn)
@@ -120,7 +120,6 @@ def configure(conn: sqlite3.Connection) -> None:
     conn.execute(f"PRAGMA journal_size_limit = {JOURNAL_LIMIT}")
     conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     conn.execute("PRAGMA temp_store = MEMORY")
-    conn.execute("PRAGMA trusted_schema = OFF")
 
 
 def open_reader(home: Path) -> sqlite3.Connection:

@@ -17,7 +17,8 @@ FROM ingest_files WHERE status <> 'replaced'
 """
 LAST_COMMIT = "SELECT MAX(committed_at) FROM ingest_files"
 DEAD_LETTERS = """
-SELECT f.path, d.offset, d.length, d.line, d.reason FROM dead_letters d JOIN ingest_files f ON f.id = d.file_id
+SELECT f.path, d.offset, d.length, d.line, d.reason
+FROM dead_letters d JOIN ingest_files f ON f.id = d.file_id
 ORDER BY d.file_id DESC, d.offset DESC LIMIT :limit
 """
 UNMATCHED = "SELECT COUNT(*) FROM unmatched_results"
@@ -52,7 +53,14 @@ class DeadLetter(NamedTuple):
 def files(conn: Connection) -> list[File]:
     """All transcripts known, those replaced by another file left out."""
     return [
-        File(row["path"], row["status"], row["size"], row["offset"], _ignored(row["ignored"]), row["last_error"])
+        File(
+            row["path"],
+            row["status"],
+            row["size"],
+            row["offset"],
+            _ignored(row["ignored"]),
+            row["last_error"],
+        )
         for row in conn.execute(FILES)
     ]
 
@@ -63,7 +71,8 @@ def _ignored(text: str) -> dict[str, int]:
         found = json.loads(text)
     except ValueError:
         return {}
-    return {str(kind): number for kind, number in found.items() if isinstance(number, int)}
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {kind: number for kind, number in pairs if isinstance(number, int)}
 
 
 def ignored(known: list[File]) -> dict[str, int]:
@@ -76,10 +85,7 @@ def ignored(known: list[File]) -> dict[str, int]:
 
 def dead_letters(conn: Connection, limit: int) -> list[DeadLetter]:
     """The last ones of the files met last."""
-    return [
-        DeadLetter(*row)
-        for row in conn.execute(DEAD_LETTERS, {"limit": limit})
-    ]
+    return [DeadLetter(*row) for row in conn.execute(DEAD_LETTERS, {"limit": limit})]
 
 
 def last_commit(conn: Connection) -> str | None:

@@ -23,22 +23,22 @@ SELECT p.prompt_kind AS kind, p.session_db_id, p.native_prompt_id AS uuid, p.cre
 FROM user_prompts p WHERE p.id = :id
 """
 ASSISTANT = """
-SELECT 'assistant' AS kind, m.session_db_id, m.record_uuid AS uuid, m.created_at_epoch AS time, m.prompt_number,
-       coalesce((SELECT group_concat(text, char(10, 10)) FROM
+SELECT 'assistant' AS kind, m.session_db_id, m.record_uuid AS uuid, m.created_at_epoch AS time,
+       m.prompt_number, coalesce((SELECT group_concat(text, char(10, 10)) FROM
          (SELECT text FROM assistant_texts WHERE message_row_id = m.id ORDER BY position, uuid)), '') AS text,
        m.model, m.agent_id, m.input_tokens, m.output_tokens, m.cache_creation_tokens, m.cache_read_tokens
 FROM assistant_messages m WHERE m.id = :id
 """
 TOOL_USE = """
-SELECT 'tool_use' AS kind, t.session_db_id, t.record_uuid AS uuid, t.created_at_epoch AS time, t.prompt_number,
-       t.tool_name AS name, t.tool_use_id, t.file_path, t.tool_input AS input, t.tool_response AS response,
+SELECT 'tool_use' AS kind, t.session_db_id, t.record_uuid AS uuid, t.created_at_epoch AS time,
+       t.prompt_number, t.tool_name AS name, t.tool_use_id, t.file_path, t.tool_input AS input, t.tool_response AS response,
        t.result_uuid IS NOT NULL AS answered, t.is_error, t.result_at_epoch AS result_time,
        t.agent_id, t.agent_type, t.side_file
 FROM tool_uses t WHERE t.id = :id
 """
 OBSERVATION = """
-SELECT 'observation' AS kind, s.id AS session_db_id, NULL AS uuid, o.created_at_epoch AS time, o.prompt_number,
-       o.type, o.title, o.subtitle, o.narrative, o.text, o.facts, o.concepts, o.files_read, o.files_modified,
+SELECT 'observation' AS kind, s.id AS session_db_id, NULL AS uuid, o.created_at_epoch AS time,
+       o.prompt_number, o.type, o.title, o.subtitle, o.narrative, o.text, o.facts, o.concepts, o.files_read, o.files_modified,
        o.generated_by_model AS model, o.occurrence_count AS occurrences, o.merged_into_project
 FROM observations o JOIN sdk_sessions s ON s.memory_session_id = o.memory_session_id WHERE o.id = :id
 """
@@ -68,7 +68,8 @@ _OWNERS = f"""
   WHERE r.session_db_id = :session)"""
 SESSION_PROMPTS = f"""
 SELECT {_PLACE}, p.prompt_kind AS kind, p.id, p.created_at_epoch AS time, p.prompt_text AS text
-FROM session_records m JOIN user_prompts p ON p.native_prompt_id = m.uuid JOIN ingest_files f ON f.id = m.file_id
+FROM session_records m JOIN user_prompts p ON p.native_prompt_id = m.uuid
+JOIN ingest_files f ON f.id = m.file_id
 WHERE m.session_db_id = :session
 """
 SESSION_TEXTS = f"""
@@ -94,7 +95,8 @@ FROM sdk_sessions s JOIN observations o ON o.memory_session_id = s.memory_sessio
 """
 SESSION_SUMMARIES = """
 SELECT 'summary' AS kind, y.id, y.created_at_epoch AS time, coalesce(y.request, y.completed, '') AS text
-FROM sdk_sessions s JOIN session_summaries y ON y.memory_session_id = s.memory_session_id WHERE s.id = :session
+FROM sdk_sessions s JOIN session_summaries y ON y.memory_session_id = s.memory_session_id
+WHERE s.id = :session
 """
 _RECORDS = (SESSION_PROMPTS, SESSION_TEXTS, SESSION_TOOL_USES, SESSION_EVENTS)
 _MEMORIES = (SESSION_OBSERVATIONS, SESSION_SUMMARIES)

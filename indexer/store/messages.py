@@ -9,6 +9,7 @@ from indexer.records import AssistantText
 from indexer.store.membership import in_chunks
 from indexer.store.placing import Context, Mode
 from indexer.store.rows import ASSISTANT_CODE, MessageRow, Rows
+from indexer.store.sessions import note_model
 from indexer.text import clean, search_tokens
 
 _MODEL, _TOKENS = 8, 9
@@ -32,6 +33,8 @@ class Messages:
 
     def put(self, context: Context, text: AssistantText) -> None:
         """Store one line of a message."""
+        if context.agent_id is None:
+            note_model(context.session, text.model, context.time)
         if context.mode is Mode.SKIP:
             return
         row = self._held.get(text.message_key)

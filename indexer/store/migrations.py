@@ -26,6 +26,11 @@ class Step(NamedTuple):
 
 
 def _base(_: sqlite3.Connection) -> str:
+    return tables() + (_HERE / "indexes.sql").read_text(encoding="utf-8")
+
+
+def tables() -> str:
+    """The statements that make the tables, and the indexes that writing needs."""
     return (_HERE / "schema.sql").read_text(encoding="utf-8")
 
 

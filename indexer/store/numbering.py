@@ -36,7 +36,7 @@ ORDER BY f.first_epoch, f.path, r.position LIMIT 1
 
 
 def settle(conn: sqlite3.Connection, sessions: Sequence[Session]) -> None:
-    """Redo the numbers that need it, and name each session's model."""
+    """Redo the numbers that need it."""
     for session in sessions:
         if session.renumber:
             _number_main(conn, session)
@@ -44,12 +44,6 @@ def settle(conn: sqlite3.Connection, sessions: Sequence[Session]) -> None:
             whole = session.renumber or session.renumber_agents
             _number_agents(conn, session, (0, 0) if whole else session.agents_from or (0, 0))
         session.renumber = session.renumber_agents = False
-    conn.executemany(
-        "UPDATE sdk_sessions SET observed_model = coalesce((SELECT model FROM assistant_messages "
-        "WHERE session_db_id = ?1 AND agent_id IS NULL AND model IS NOT NULL "
-        "ORDER BY created_at_epoch DESC, message_id DESC LIMIT 1), observed_model) WHERE id = ?1",
-        [(session.id,) for session in sessions],
-    )
 
 
 def _number_main(conn: sqlite3.Connection, session: Session) -> None:
@@ -156,6 +150,7 @@ def date_undated(conn: sqlite3.Connection, file: FileRow) -> None:
         source = ", time_source = 'neighbour'" if table == "user_prompts" else ""
         conn.execute(
             f"UPDATE {table} SET created_at_epoch = ?{source} WHERE created_at_epoch IS NULL AND {uuid} IN "
-            "(SELECT uuid FROM session_records WHERE file_id = ?)",
+            "(SELECT r.uuid FROM session_files f JOIN session_records r "
+            "ON r.session_db_id = f.session_db_id AND r.file_id = f.file_id WHERE f.file_id = ?)",
             (file.first_epoch, file.id),
         )

@@ -157,12 +157,12 @@ def aliases(conn: Connection, configured: Iterable[tuple[str, str]] = ()) -> dic
     configured: pairs (old key or display name, key) of `[project.aliases]`; a reader cannot store them,
     and they are to hold for everything already stored.
     """
-    merged = {old: new for old, new in conn.execute(ALIASES)}
+    merged = dict(conn.execute(ALIASES))
     pairs = [(fold(old), fold(new)) for old, new in configured]
-    known = dict(conn.execute(PROJECT_NAMES).fetchall()) if pairs else {}
+    known = dict(conn.execute(PROJECT_NAMES)) if pairs else {}
     for old, new in pairs:
         named = [key for key, display in known.items() if fold(display) == old and key != new]
-        merged |= dict.fromkeys([old] if old in known else [*named, old], new)
+        merged |= dict.fromkeys([old] if old in known or not named else named, new)
     return merged
 
 
@@ -179,7 +179,7 @@ def resolve_project(
     (Resolver.resolve). configured: as in `aliases`; one hop of them is followed, both ways.
     Raises AmbiguousProject with the candidates as its hint, NotFound with the nearest names.
     """
-    known = {key: display for key, display in conn.execute(PROJECT_NAMES)}
+    known = dict(conn.execute(PROJECT_NAMES))
     merged = aliases(conn, configured)
     key = _exact(fold(name), known, merged)
     key = key or _by_name(conn, name, known)

@@ -8,7 +8,7 @@
 --   * `project` is the name a person knows, `project_key` the folded key all filters use.
 --   * `session_db_id` is the owner of a row. Which records a session shows is `session_records`:
 --     a fork shows rows that its origin owns.
--- Every statement may run twice.
+-- Every statement may run twice. Indexes that only readers need are in indexes.sql.
 
 -- One row a schema step that has been carried out; written last, in the step's own transaction.
 CREATE TABLE IF NOT EXISTS schema_versions (
@@ -56,7 +56,8 @@ CREATE TABLE IF NOT EXISTS sdk_sessions (
   custom_title TEXT,
   ai_title TEXT,
   summary_title TEXT,             -- from an older client's summary line; stands in for ai_title
-  observed_model TEXT,
+  observed_model TEXT,            -- of its latest message on the main thread
+  observed_model_epoch INTEGER,
   observed_billing TEXT,
   cwd TEXT,
   project_key_source TEXT,        -- guess | path | git-remote | environment
@@ -74,8 +75,6 @@ CREATE TABLE IF NOT EXISTS sdk_sessions (
   completed_at_epoch INTEGER,
   UNIQUE (platform_source, content_session_id)
 );
-CREATE INDEX IF NOT EXISTS idx_sdk_sessions_project_recent ON sdk_sessions(project_key, started_at_epoch DESC);
-CREATE INDEX IF NOT EXISTS idx_sdk_sessions_recent ON sdk_sessions(started_at_epoch DESC);
 CREATE INDEX IF NOT EXISTS idx_sdk_sessions_content ON sdk_sessions(content_session_id);
 
 -- A transcript file and how far it has been read. Its rows and this row commit together.
@@ -120,13 +119,12 @@ CREATE INDEX IF NOT EXISTS idx_session_files_file ON session_files(file_id);
 CREATE TABLE IF NOT EXISTS session_records (
   uuid TEXT NOT NULL,
   session_db_id INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
-  file_id INTEGER NOT NULL REFERENCES ingest_files(id),
+  file_id INTEGER NOT NULL,       -- ingest_files.id; no foreign key: its index would cost as much as the row
   position INTEGER NOT NULL,      -- line number in the file, from 1; less than 0: gone from the file since
   flags INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (uuid, session_db_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS idx_session_records_order ON session_records(session_db_id, file_id, position);
-CREATE INDEX IF NOT EXISTS idx_session_records_file ON session_records(file_id, position);
 
 -- What people typed. native_prompt_id is the record's uuid: unique over the store.
 CREATE TABLE IF NOT EXISTS user_prompts (
@@ -147,8 +145,6 @@ CREATE TABLE IF NOT EXISTS user_prompts (
   created_at_epoch INTEGER
 );
 CREATE INDEX IF NOT EXISTS idx_user_prompts_session ON user_prompts(session_db_id, prompt_number);
-CREATE INDEX IF NOT EXISTS idx_user_prompts_project_recent ON user_prompts(project_key, created_at_epoch DESC);
-CREATE INDEX IF NOT EXISTS idx_user_prompts_recent ON user_prompts(created_at_epoch DESC);
 
 -- One API message: model and usage counted once. Its visible text is in assistant_texts.
 CREATE TABLE IF NOT EXISTS assistant_messages (
@@ -169,7 +165,6 @@ CREATE TABLE IF NOT EXISTS assistant_messages (
   created_at_epoch INTEGER
 );
 CREATE INDEX IF NOT EXISTS idx_assistant_messages_session ON assistant_messages(session_db_id, created_at_epoch);
-CREATE INDEX IF NOT EXISTS idx_assistant_messages_project_recent ON assistant_messages(project_key, created_at_epoch DESC);
 
 -- The text blocks of assistant messages, keyed by the record that wrote them: a replay never appends.
 CREATE TABLE IF NOT EXISTS assistant_texts (
@@ -212,10 +207,8 @@ CREATE TABLE IF NOT EXISTS tool_uses (
   tool_response TEXT              -- text, the same cap
 );
 CREATE INDEX IF NOT EXISTS idx_tool_uses_session ON tool_uses(session_db_id, created_at_epoch);
-CREATE INDEX IF NOT EXISTS idx_tool_uses_project_recent ON tool_uses(project_key, created_at_epoch DESC);
 CREATE INDEX IF NOT EXISTS idx_tool_uses_observation ON tool_uses(observation_id) WHERE observation_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_tool_uses_agent ON tool_uses(session_db_id, agent_id) WHERE agent_id IS NOT NULL;
-CREATE INDEX IF NOT EXISTS idx_tool_uses_file ON tool_uses(file_path) WHERE file_path IS NOT NULL;
 
 -- Results whose call has not been seen (yet): merged and taken away when it turns up.
 CREATE TABLE IF NOT EXISTS unmatched_results (
@@ -352,21 +345,3 @@ CREATE TABLE IF NOT EXISTS search_texts (
   title TEXT NOT NULL DEFAULT '',
   body TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX IF NOT EXISTS idx_search_texts_session ON search_texts(session_db_id);
-
--- Rows follow their base rows out, whatever takes those away.
-CREATE TRIGGER IF NOT EXISTS user_prompts_ad AFTER DELETE ON user_prompts BEGIN
-  DELETE FROM search_texts WHERE id = old.id * 8;
-END;
-CREATE TRIGGER IF NOT EXISTS assistant_messages_ad AFTER DELETE ON assistant_messages BEGIN
-  DELETE FROM search_texts WHERE id = old.id * 8 + 1;
-END;
-CREATE TRIGGER IF NOT EXISTS tool_uses_ad AFTER DELETE ON tool_uses BEGIN
-  DELETE FROM search_texts WHERE id = old.id * 8 + 2;
-END;
-CREATE TRIGGER IF NOT EXISTS observations_ad AFTER DELETE ON observations BEGIN
-  DELETE FROM search_texts WHERE id = old.id * 8 + 3;
-END;
-CREATE TRIGGER IF NOT EXISTS session_summaries_ad AFTER DELETE ON session_summaries BEGIN
-  DELETE FROM search_texts WHERE id = old.id * 8 + 4;
-END;

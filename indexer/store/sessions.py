@@ -26,7 +26,7 @@ TITLE_LENGTH = 1_000
 _COLUMNS = (
     "id, content_session_id, origin_rank, origin_epoch, project, project_key, project_key_source, project_rank, "
     "project_file_id, cwd, git_branch, client_version, forked_from, started_at_epoch, last_at_epoch, "
-    "prompt_counter, user_prompt, custom_title, ai_title, status"
+    "prompt_counter, user_prompt, custom_title, ai_title, status, observed_model, observed_model_epoch"
 )
 
 
@@ -53,6 +53,8 @@ class Session:
     custom_title: str | None = None
     ai_title: str | None = None
     status: str = "active"
+    observed_model: str | None = None
+    observed_model_epoch: int | None = None
     memory_session_id: str = ""
     tail: dict[int, int] = field(default_factory=dict)
     """Largest position per main file; a record beyond it is simply the next one."""
@@ -112,6 +114,12 @@ def note_prompt(session: Session, kind: PromptKind, text: str) -> None:
         session.prompt_counter += 1
         if session.prompt_counter == 1:
             session.user_prompt = text[:TITLE_LENGTH]
+
+
+def note_model(session: Session, model: str | None, time: int | None) -> None:
+    """The session's model is that of its latest message, copied history included."""
+    if model is not None and (time or 0, model) > (session.observed_model_epoch or -1, session.observed_model or ""):
+        session.observed_model, session.observed_model_epoch = model, time or 0
 
 
 class Sessions:
@@ -240,14 +248,15 @@ class Sessions:
             "UPDATE sdk_sessions SET origin_rank = ?, origin_epoch = ?, project = ?, project_key = ?, "
             "project_key_source = ?, project_rank = ?, project_file_id = ?, cwd = ?, git_branch = ?, "
             "client_version = ?, forked_from = ?, started_at_epoch = ?, last_at_epoch = ?, prompt_counter = ?, "
-            "user_prompt = ?, custom_title = ?, ai_title = coalesce(?, ai_title), status = ?, "
+            "user_prompt = ?, custom_title = ?, ai_title = coalesce(?, ai_title), observed_model = ?, "
+            "observed_model_epoch = ?, status = ?, "
             "completed_at_epoch = CASE WHEN ? = 'active' THEN NULL ELSE completed_at_epoch END WHERE id = ?",
             [
                 (
                     s.age.origin_rank, s.age.origin_epoch, s.project, s.project_key, s.project_key_source,
                     s.project_rank, s.project_file_id, s.cwd, s.git_branch, s.client_version, s.forked_from,
                     s.started, s.last, s.prompt_counter, s.user_prompt, s.custom_title, s.ai_title,
-                    s.status, s.status, s.id,
+                    s.observed_model, s.observed_model_epoch, s.status, s.status, s.id,
                 )
                 for s in self._held.values()
             ],

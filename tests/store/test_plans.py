@@ -16,9 +16,9 @@ import pytest
 from indexer.store import browse, health, items, reads
 
 BIG = (
-    "search_texts tool_uses user_prompts assistant_messages assistant_texts session_records observations "
-    "session_summaries turn_events"
-).split()
+    *("search_texts", "tool_uses", "user_prompts", "assistant_messages", "assistant_texts", "session_records"),
+    *("observations", "session_summaries", "turn_events"),
+)
 MODULES = (reads, browse, items, health)
 
 
@@ -57,7 +57,9 @@ def test_no_big_table_is_walked(memory: sqlite3.Connection, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(NEWEST))
 def test_the_newest_come_without_a_sort(memory: sqlite3.Connection, name: str) -> None:
-    assert [step for step in plan(memory, STATEMENTS[name]) if "TEMP B-TREE" in step and "ORDER BY" in step] == []
+    assert [
+        step for step in plan(memory, STATEMENTS[name]) if "TEMP B-TREE" in step and "ORDER BY" in step
+    ] == []
 
 
 @pytest.mark.parametrize("name", sorted(name for name in STATEMENTS if ":key" in STATEMENTS[name]))

@@ -1,0 +1,29 @@
+"""The one place that names implementations: puts a source, the flows and the settings together."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+from indexer import rescan as rescanning
+from indexer.config import Config
+from indexer.sources.base import Source
+from indexer.sources.claude_code import ClaudeCode
+
+
+def source() -> Source:
+    """The transcripts that are read."""
+    return ClaudeCode()
+
+
+def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
+    """See rescan.rescan."""
+    return rescanning.rescan(config, source(), dict(os.environ), tell)
+
+
+def watch(config: Config, stop: threading.Event) -> None:
+    """Follow the transcripts until `stop` is set. Raises Busy when another process does."""
+    from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
+
+    Daemon(config, source(), dict(os.environ)).run(stop)

@@ -1,0 +1,26 @@
+"""Takes rows out again: only ever what was asked for, and all that hangs on it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+
+def forget_files_below(conn: sqlite3.Connection, folder: str) -> int:
+    """Remove the files below a folder and the sessions that stand in them; returns how many sessions.
+
+    In the caller's transaction. For the bundled sample, whose sessions no other file holds.
+    """
+    files = [row[0] for row in conn.execute("SELECT id FROM ingest_files WHERE path GLOB ? || '/*'", (folder,))]
+    sessions: set[int] = set()
+    for file_id in files:
+        found = conn.execute("SELECT session_db_id FROM session_files WHERE file_id = ?", (file_id,))
+        sessions.update(row[0] for row in found)
+    # One by one and table by table: cascades do not run the delete triggers of every SQLite.
+    for session in sessions:
+        for table in ("search_texts", "user_prompts", "assistant_messages", "tool_uses", "session_records"):
+            conn.execute(f"DELETE FROM {table} WHERE session_db_id = ?", (session,))
+        conn.execute("DELETE FROM sdk_sessions WHERE id = ?", (session,))
+    conn.executemany("DELETE FROM ingest_files WHERE id = ?", [(file_id,) for file_id in files])
+    unused = "NOT EXISTS (SELECT 1 FROM sdk_sessions s WHERE s.project_key = projects.project_key)"
+    conn.execute(f"DELETE FROM projects WHERE {unused}")
+    return len(sessions)

@@ -1,0 +1,58 @@
+"""A HOME that holds the hand-filled memory (tests/fixtures/memory.sql), and calls of the command line on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import pytest
+
+from indexer.cli import main
+from indexer.store.connection import open_writer
+from indexer.store.migrations import migrate
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+class Answer(NamedTuple):
+    """What one call printed and returned."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Call: TypeAlias = Callable[..., Answer]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run the command line in this process."""
+
+    def run(*argv: str) -> Answer:
+        code = main(argv)
+        return Answer(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The folder of the hand-filled memory."""
+    conn = open_writer(tmp_path / "memory")
+    migrate(conn)
+    conn.executescript((FIXTURES / "memory.sql").read_text(encoding="utf-8"))
+    conn.close()
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def ask(call: Call, home: Path) -> Call:
+    """Run a command on the hand-filled memory."""
+    return lambda *argv: call(*argv, "--home", str(home))

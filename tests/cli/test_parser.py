@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+
+from indexer.cli.parser import KINDS, build_parser, parse
+from indexer.errors import UsageError
+
+
+def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command that can be carried out: its words, its parser."""
+    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for action in found:
+        for name, sub in action.choices.items():
+            below = list(leaves(sub))
+            yield from ((f"{name} {deeper}", leaf) for deeper, leaf in below) if below else [(name, sub)]
+
+
+COMMANDS = dict(leaves(build_parser()))
+EXAMPLES = {"show": ["prompt:1"]}
+
+
+def argv(command: str, *more: str) -> list[str]:
+    return [*command.split(), *EXAMPLES.get(command, []), *more]
+
+
+def test_the_commands() -> None:
+    assert set(COMMANDS) == {
+        *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
+        *("config show", "config path", "config init"),
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_leads_to_a_function(command: str) -> None:
+    module, _, function = parse(argv(command)).run.partition(":")
+    assert callable(getattr(import_module(module), function))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_common_options_may_follow_every_command(command: str) -> None:
+    args = parse(argv(command, "--json", "--home", "/h", "--root", "/a", "--color", "never", "--root", "/b"))
+    assert (args.json, args.home, args.roots, args.color) == (True, "/h", ["/a", "/b"], "never")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_common_options_may_stand_before_every_command(command: str) -> None:
+    args = parse(["--json", "--home", "/h", "--root", "/a", *argv(command)])
+    assert (args.json, args.home, args.roots) == (True, "/h", ["/a"])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_says_what_it_does(command: str) -> None:
+    text = COMMANDS[command].format_help()
+    assert COMMANDS[command].description in text
+    assert all(option in text for option in ("--home", "--root", "--json", "--color", "--help"))
+
+
+def test_common_options_may_stand_before_a_sub_command() -> None:
+    args = parse(["project", "--home", "/h", "--root", "/a", "explain", "/p", "--root", "/b", "--json"])
+    assert (args.home, args.roots, args.json, args.path) == ("/h", ["/a", "/b"], True, "/p")
+
+
+def test_the_last_home_counts() -> None:
+    assert parse(["--home", "/a", "config", "--home", "/b", "show", "--home", "/c"]).home == "/c"
+
+
+def test_nothing_is_set_that_was_not_given() -> None:
+    args = parse(["status"])
+    assert (args.home, args.roots, args.json, args.color) == (None, [], False, None)
+
+
+# --- words of a search
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("a b", ["a", "b"]),
+        ("a --limit 3 b", ["a", "b"]),
+        ("--limit 3 a b", ["a", "b"]),
+        ("a -b c", ["a", "-b", "c"]),
+        ("-b", ["-b"]),
+        ("-hello", ["-hello"]),
+        ("a -5 b", ["a", "-5", "b"]),
+        ("a - b", ["a", "-", "b"]),
+        ("-a=b", ["-a=b"]),
+        ("--limit 3 -- --home -x", ["--home", "-x"]),
+        ("a -- --json", ["a", "--json"]),
+        ("search rescan", ["search", "rescan"]),
+        ("", []),
+    ],
+)
+def test_words_of_a_search(given: str, words: list[str]) -> None:
+    assert parse(["search", *given.split()]).words == words
+
+
+def test_words_keep_their_order_between_options() -> None:
+    args = parse(["search", "a", "--kind", "prompt", "b", "--json", "-c", "d", "--kind", "shell,command"])
+    assert (args.words, args.kind, args.json) == (["a", "b", "-c", "d"], ["prompt", "shell,command"], True)
+
+
+def test_filters_of_a_search_can_all_be_combined() -> None:
+    given = {
+        **{"project": "p", "session": "s", "since": "3d", "until": "now", "tool": "Bash", "file": "a.ts"},
+        **{"type": "bugfix", "concept": "c", "agent": "a1", "platform": "claude", "group": "session"},
+    }
+    args = parse(["search", *(word for name, value in given.items() for word in (f"--{name}", value))])
+    assert {name: getattr(args, name) for name in given} == given
+
+
+def test_every_option_of_search_can_be_suggested() -> None:
+    from indexer.cli.parser import _OPTIONS
+
+    in_help = set(re.findall(r"(?<!\S)--[a-z]+", COMMANDS["search"].format_help()))
+    assert in_help - {"--help"} == set(_OPTIONS)
+
+
+def test_the_kinds_are_told() -> None:
+    assert all(kind in COMMANDS["search"].format_help() for kind in KINDS)
+
+
+# --- other commands
+
+
+def test_what_follows_two_dashes_is_no_option() -> None:
+    assert parse(["show", "--", "--help"]).id == "--help"
+
+
+def test_explain_means_here_unless_told() -> None:
+    assert parse(["project", "explain"]).path == "."
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ("", "a command is missing", "transcript-indexer --help"),
+        ("serch x", "invalid choice: 'serch'", "did you mean search?"),
+        ("zzz", "invalid choice: 'zzz'", "--help"),
+        ("show", "required: ID", "show --help"),
+        ("show a b", "not understood: b", "show --help"),
+        ("status --jsn", "not understood: --jsn", "status --help"),
+        ("search x --projct y", "search has no option --projct", "did you mean --project?"),
+        ("search x --zzz=1", "search has no option --zzz", "after `--` all are words"),
+        ("search x --limit 0", "'0' is not a whole number from 1 up", "search --help"),
+        ("search x --limit ten", "'ten' is not a whole number", ""),
+        ("search x --offset -1", "argument --offset", ""),
+        ("search x --limit ²", "'²' is not a whole number", ""),
+        ("search x --group project", "invalid choice: 'project'", ""),
+        ("search --since", "expected one argument", ""),
+        ("status --color blue", "invalid choice: 'blue'", ""),
+        ("project", "required: QUESTION", "project --help"),
+        ("config edit", "invalid choice: 'edit'", ""),
+        ("status --hom x", "not understood: --hom x", ""),
+    ],
+)
+def test_what_makes_no_sense_is_said(given: str, message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
+        parse(given.split())
+    assert hint in caught.value.hint
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("given", ["--help", "-h", "search --help", "search -h", "project explain -h"])
+def test_help_leaves_with_0(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        parse(given.split())
+    assert caught.value.code == 0
+    assert "usage: transcript-indexer" in capsys.readouterr().out
+
+
+def test_a_huge_limit_is_bounded() -> None:
+    assert parse(["sessions", "--limit", "9" * 30]).limit == 1 << 31
