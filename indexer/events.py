@@ -38,7 +38,7 @@ def configure(level: str, style: str, stream: TextIO | None = None) -> None:
     """Log from now on: `level` and `style` are the settings log.level and log.format; to standard error
     unless `stream` says otherwise. systemd keeps standard error in the journal, launchd in a file."""
     global _logger
-    import structlog
+    import structlog  # noqa: PLC0415 - see the module's docstring
 
     out = stream or sys.stderr
     plain = style == "text" or (style == "auto" and out.isatty())

@@ -80,7 +80,24 @@ def clean(text: str) -> str:
     """`text` as SQLite can hold it: lone surrogates and U+0000 become U+FFFD."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    if text.isascii():
+        return text
+    try:
+        text.encode()  # three times as fast as looking for surrogates
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def storable(text: str) -> tuple[str, bytes]:
+    """`clean(text)` and its UTF-8, which a caller who also hashes and cuts would otherwise make anew."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        return text, text.encode()
+    except UnicodeEncodeError:
+        text = _SURROGATE.sub("\ufffd", text)
+        return text, text.encode()
 
 
 def cut(text: str, limit: int = 65536) -> str:
@@ -102,7 +119,7 @@ def cut(text: str, limit: int = 65536) -> str:
 
 def content_hash(*parts: str | bytes) -> str:
     """16 hex digits of the SHA-256 of the parts, joined by NUL."""
-    data = b"\0".join(p if isinstance(p, bytes) else p.encode("utf-8", "surrogatepass") for p in parts)
+    data = b"\0".join([p if isinstance(p, bytes) else p.encode("utf-8", "surrogatepass") for p in parts])
     return hashlib.sha256(data).hexdigest()[:16]
 
 

@@ -40,8 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except IndexerError as error:
         return _fail(out, error)
     except KeyboardInterrupt as interrupt:
-        out.note(str(interrupt) or "interrupted")
-        return INTERRUPTED
+        return _interrupted(out, str(interrupt) or "interrupted")
     except BrokenPipeError:
         discard_stdout()
         return BROKEN_PIPE
@@ -59,6 +58,15 @@ def _fail(out: Output, error: IndexerError) -> int:
     except BrokenPipeError:
         discard_stdout()
     return error.exit_code
+
+
+def _interrupted(out: Output, message: str) -> int:
+    if not out.as_json:
+        out.note(message)
+        return INTERRUPTED
+    error = IndexerError(message)
+    error.kind, error.retryable, error.exit_code = "interrupted", True, INTERRUPTED
+    return _fail(out, error)
 
 
 def _internal(error: Exception) -> IndexerError:

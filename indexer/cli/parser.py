@@ -87,9 +87,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """What stands before a `--` and what stands after it."""
-    words = ["--help" if word == "-h" else word for word in argv]
+    words = list(argv)
     cut = words.index("--") if "--" in words else len(words)
-    return words[:cut], words[cut + 1 :]
+    return ["--help" if word == "-h" else word for word in words[:cut]], words[cut + 1 :]
 
 
 def _words(rest: Sequence[str]) -> Sequence[str]:

@@ -47,11 +47,11 @@ def init(_: Namespace, out: Output) -> int:
     file = config.user_file()
     try:
         _write_new(file, config.initial_text())
-    except FileExistsError:
-        raise UsageError(f"{file} exists already", "edit it, or move it away first") from None
     except OSError as error:
+        if isinstance(error, FileExistsError) and os.path.lexists(file):
+            raise UsageError(f"{file} exists already", "edit it, or move it away first") from None
         raise IndexerError(
-            f"{file} cannot be written: {error.strerror}", "check its folder's permissions"
+            f"{file} cannot be written: {error.strerror}", "check its folder and the permissions there"
         ) from error
     if out.as_json:
         out.data({"path": str(file), "created": True})

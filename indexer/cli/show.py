@@ -7,11 +7,11 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from indexer import config
-from indexer.cli import views
+from indexer.cli import scope, views
 from indexer.cli.output import Output
 from indexer.cli.render import GLYPHS, Style, aside, facts, one_line, when, wrap
-from indexer.errors import NotFound, UsageError
-from indexer.store.browse import Session, find_sessions
+from indexer.errors import NotFound
+from indexer.store.browse import Session
 from indexer.store.items import CODES, Item, Step, course, item
 from indexer.store.reads import Connection, reading
 from indexer.text import glance, iso
@@ -30,23 +30,9 @@ def show(args: Namespace, out: Output) -> int:
         if kind in CODES:
             _show_item(out, _item(conn, kind, number))
         else:
-            session = one_session(conn, args.id.removeprefix("session:"))
+            session = scope.one_session(conn, args.id)
             _show_session(out, session, course(conn, session.row_id))
     return 0
-
-
-def one_session(conn: Connection, name: str) -> Session:
-    """The session of this id, or the only one whose id begins so. Raises NotFound, UsageError."""
-    found = find_sessions(conn, name)
-    if not found:
-        raise NotFound(
-            f"nothing has the id {name!r}",
-            "`search` and `sessions` show ids, as prompt:12 or the start of a session's",
-        )
-    if len(found) > 1 and found[0].session != name:
-        some = ", ".join(session.session for session in found)
-        raise UsageError(f"several sessions begin with {name!r}", f"give more of the id: {some}")
-    return found[0]
 
 
 def _item(conn: Connection, kind: str, number: str) -> Item:

@@ -71,10 +71,10 @@ class Sweeper:
         self,
         roots: Sequence[str],
         source: Source,
-        settled: Mapping[str, Stat],
+        settled: Mapping[str, tuple[int, ...]],
         wall: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`settled`: what earlier runs have read to its end. `wall`: nanoseconds since 1970."""
+        """`settled`: the stats (fields of Stat) of what earlier runs read to its end. `wall`: ns since 1970."""
         self._roots = roots
         self._source = source
         self._wall = wall

@@ -190,9 +190,3 @@ class Watch:
 
     def _hot_interval(self) -> float:
         return min(self._pace.poll, self._pace.hot) if self._supervisor.polling else self._pace.hot
-
-    def _delay(self, now: float) -> float:
-        """Seconds until `poll` may have something to do again; hints end the wait by themselves."""
-        next_sweep = self._last_full + self._sweep_interval()
-        next_hot = self._last_hot + self._hot_interval()
-        return max(0.0, min(TICK, next_sweep - now, next_hot - now))

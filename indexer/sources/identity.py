@@ -14,7 +14,7 @@ import re
 
 from indexer.records import Ignored
 
-_MOST = 256
+ID_MOST = 256
 """Longest id believed: claude-mem's bound for native ids; everything measured is under 64."""
 
 _KIND_MOST = 64
@@ -34,7 +34,7 @@ is_strong_message_id = re.compile(rf"msg_(?:vrtx_|bdrk_)?+{_RANDOM}|{_UUID}").fu
 def identifier(value: object) -> str | None:
     """`value` if it can be an id: a string of 1 to 256 characters, none of them a blank or a control
     character. Anything else counts as missing."""
-    if type(value) is str and 0 < len(value) <= _MOST and value.isprintable() and " " not in value:
+    if type(value) is str and 0 < len(value) <= ID_MOST and value.isprintable() and " " not in value:
         return value
     return None
 

@@ -12,12 +12,13 @@ import orjson
 
 from indexer.records import AgentLink, Ignored, Record, ToolResult
 from indexer.sources import turn_events
-from indexer.sources.identity import identifier, ignored, is_strong_tool_id
+from indexer.sources.identity import ID_MOST, identifier, ignored, is_strong_tool_id
 from indexer.sources.turn_events import Fields
 from indexer.text import clean
 
 _PERSISTED = "<persisted-output>"
 _SAVED_TO = "saved to: "
+_new = tuple.__new__  # as in replies
 _MALFORMED: Record = Ignored("malformed-tool-result")
 _NOTHING: Fields = {}
 
@@ -32,7 +33,7 @@ def read(record: Fields, content: list[Any]) -> list[Record]:
             records.append(ignored(kind, "block:"))
             continue
         tool_use_id = block.get("tool_use_id")
-        if type(tool_use_id) is not str or not tool_use_id:
+        if type(tool_use_id) is not str or not 0 < len(tool_use_id) <= ID_MOST:
             records.append(_MALFORMED)
             continue
         _read_block(record, block, tool_use_id, detail if type(detail) is dict else _NOTHING, records)
@@ -51,13 +52,15 @@ def _read_block(
     is_error = block.get("is_error")
     identity = tool_use_id if is_strong_tool_id(tool_use_id) else _scoped(tool_use_id, record)
     side_file = _side_file(text, detail) if "persistedOutputPath" in detail or text[:1] == "<" else None
-    records.append(
-        ToolResult(identity, tool_use_id, text, is_error if type(is_error) is bool else None, side_file)
-    )
+    if type(is_error) is not bool:
+        is_error = None
+    records.append(_new(ToolResult, (identity, tool_use_id, text, is_error, side_file)))
     if is_error is True:
         records += turn_events.of_failure(tool_use_id, text, detail, record)
     elif detail:
         records += turn_events.of_result(tool_use_id, text, detail)
+    elif "toolUseResult" not in record:  # side chains mostly have none
+        records += turn_events.commits_in(tool_use_id, text)
     if "agentId" in detail:
         records += _agent_link(tool_use_id, detail)
 

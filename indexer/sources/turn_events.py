@@ -29,7 +29,7 @@ _LIST_MOST = 100
 _REJECTED = "The user doesn't want to proceed with this tool use"
 _SAID = "the user said:"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
-_COMMIT = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_COMMIT = re.compile(r"^\[([^\]\n(]{1,200}?)(?: \([^)\n]{1,40}\))? ([0-9a-f]{7,40})\] (.*\S)", re.MULTILINE)
 _COMMIT_WINDOW = 16 * 1024
 _EXIT_FACTS = (
     ("interrupted", "interrupted", bool),
@@ -38,11 +38,21 @@ _EXIT_FACTS = (
     ("backgroundTaskId", "background", str),
     ("exitCode", "code", int),
 )
-_AGENT_FACTS = (
-    ("totalTokens", "tokens"),
-    ("totalToolUseCount", "tool_uses"),
-    ("totalDurationMs", "duration_ms"),
-)
+_ERROR_FACTS = {"error": "error", "apiErrorStatus": "status"}
+_COMPACTION_FACTS = {"trigger": "trigger", "preTokens": "pre_tokens"}
+_PR_FACTS = {"prNumber": "number", "prUrl": "url", "prRepository": "repository"}
+_TASK_FACTS = {"id": "id", "subject": "subject", "description": "description", "status": "status"}
+_GIT_PR_FACTS = {"number": "number", "url": "url", "action": "action"}
+_COMMIT_FACTS = {"branch": "branch", "sha": "sha"}
+_CHANGE_FACTS = {"from": "from", "to": "to"}
+_TODO_FACTS = {"content": "content", "status": "status"}
+_AGENT_FACTS = {
+    "agentId": "agent_id",
+    "status": "status",
+    "totalTokens": "tokens",
+    "totalToolUseCount": "tool_uses",
+    "totalDurationMs": "duration_ms",
+}
 
 
 def of_result(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
@@ -74,8 +84,7 @@ def of_failure(tool_use_id: str, text: str, detail: Fields, record: Fields) -> l
 
 def error(record: Fields, text: str) -> TurnEvent:
     """An API error that ended a turn (`isApiErrorMessage`)."""
-    data = {"error": record.get("error"), "status": record.get("apiErrorStatus"), "text": text}
-    return TurnEvent("error", bounded({key: value for key, value in data.items() if _is_fact(value)}))
+    return TurnEvent("error", bounded({**_facts(record, _ERROR_FACTS), "text": text}))
 
 
 def interruption(text: str) -> TurnEvent:
@@ -90,22 +99,18 @@ def compaction(summary: str) -> TurnEvent:
 
 def compact_boundary(record: Fields) -> TurnEvent:
     """Where a compaction took place: what set it off, and the size before it."""
-    meta = record.get("compactMetadata")
-    known = meta if type(meta) is dict else {}
-    facts = {"trigger": known.get("trigger"), "pre_tokens": known.get("preTokens")}
-    return TurnEvent("compaction", bounded({key: value for key, value in facts.items() if _is_fact(value)}))
+    return TurnEvent("compaction", bounded(_facts(record.get("compactMetadata"), _COMPACTION_FACTS)))
 
 
 def duration(record: Fields) -> TurnEvent | None:
     """How long a turn took, from `system/turn_duration`; None if the record does not say."""
     ms = record.get("durationMs")
-    return TurnEvent("duration", {"ms": ms}) if type(ms) in (int, float) else None
+    return TurnEvent("duration", {"ms": ms}) if type(ms) is int else None
 
 
 def pull_request(record: Fields) -> TurnEvent:
     """A `pr-link` record."""
-    facts = {"number": record.get("prNumber"), "url": record.get("prUrl"), "repository": record.get("prRepository")}
-    return TurnEvent("pr", bounded({key: value for key, value in facts.items() if _is_fact(value)}))
+    return TurnEvent("pr", bounded(_facts(record, _PR_FACTS)))
 
 
 def bounded(data: Fields) -> Fields:
@@ -128,9 +133,15 @@ def _shortened(value: object, room: int) -> object:
     return value
 
 
-def _is_fact(value: object) -> bool:
-    """A number or a string that says something. Longs beyond 64 bits never get here: see salvage."""
-    return type(value) in (str, int, float, bool) and value not in ("", False)
+def _facts(source: object, names: dict[str, str]) -> Fields:
+    """Of `source`, under our names, what is an integer or a string that says something."""
+    if type(source) is not dict:
+        return {}
+    return {
+        name: source[key]
+        for key, name in names.items()
+        if key in source and type(source[key]) in (str, int) and source[key] != ""
+    }
 
 
 def _exit_facts(source: Fields) -> Fields:
@@ -163,26 +174,39 @@ def _denial(text: str, record: Fields) -> Fields:
 
 
 def _commits(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
-    """Commits that `git commit` reported at the end of a command's output: `[branch sha] subject`, and
-    below it how many files changed."""
-    stdout = detail["stdout"]
-    if type(stdout) is not str:
+    """Commits a command made. `git commit` says `[branch sha] subject`, and below it how many files
+    changed; a quiet one is told by the client alone (`gitOperation`)."""
+    output = detail["stdout"]
+    if type(output) is not str:
         return []
-    if len(stdout) > _COMMIT_WINDOW:
-        stdout = stdout[-_COMMIT_WINDOW:]
-    if " changed" not in stdout and not _has_commit(detail.get("gitOperation")):
+    operation = detail.get("gitOperation")
+    made = _facts(operation.get("commit"), _COMMIT_FACTS) if type(operation) is dict else {}
+    found = commits_in(tool_use_id, output, bool(made))
+    if made and not found:
+        found.append(TurnEvent("commit", bounded({"tool_use_id": tool_use_id, **made})))
+    return found
+
+
+def commits_in(tool_use_id: str, output: str, sure: bool = False) -> list[TurnEvent]:
+    """Commits reported at the end of a command's `output`; unless `sure`, only with the line on changed
+    files that git writes below."""
+    if len(output) > _COMMIT_WINDOW:
+        output = output[-_COMMIT_WINDOW:]
+    if not sure and " changed" not in output:
         return []
     return [
         TurnEvent(
             "commit",
             bounded({"tool_use_id": tool_use_id, "branch": match[1], "sha": match[2], "subject": match[3]}),
         )
-        for match in _COMMIT.finditer(stdout)
+        for match in _COMMIT.finditer(output)
     ]
 
 
-def _has_commit(operation: object) -> bool:
-    return type(operation) is dict and "commit" in operation
+def _pull_requests(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
+    operation = detail["gitOperation"]
+    facts = _facts(operation.get("pr"), _GIT_PR_FACTS) if type(operation) is dict else {}
+    return [TurnEvent("pr", bounded({"tool_use_id": tool_use_id, **facts}))] if facts else []
 
 
 def _patch(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
@@ -233,6 +257,7 @@ def _answers(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
 
 
 def _plain(answer: object) -> str:
+    """An answer as text; several choices one behind the other."""
     if type(answer) is list:
         return ", ".join(item for item in answer if type(item) is str)
     return answer if type(answer) is str else ""
@@ -242,46 +267,42 @@ def _todos(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
     listed = detail["newTodos"]
     if type(listed) is not list:
         return []
-    tasks = [
-        {key: todo[key] for key in ("content", "status") if type(todo.get(key)) is str}
-        for todo in listed[:_LIST_MOST]
-        if type(todo) is dict
-    ]
+    tasks = [_facts(todo, _TODO_FACTS) for todo in listed[:_LIST_MOST]]
     return [TurnEvent("task", bounded({"tool_use_id": tool_use_id, "op": "list", "tasks": tasks}))]
 
 
 def _task(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
     """A task made or looked up (`task`). A background task that was polled is none of the user's."""
-    task = detail["task"]
-    if type(task) is not dict or "retrieval_status" in detail or type(task.get("subject")) is not str:
+    facts = _facts(detail["task"], _TASK_FACTS)
+    if "retrieval_status" in detail or "subject" not in facts:
         return []
-    facts = {key: task[key] for key in ("id", "subject", "description", "status") if _is_fact(task.get(key))}
     op = "state" if "status" in facts else "create"
     return [TurnEvent("task", bounded({"tool_use_id": tool_use_id, "op": op, **facts}))]
 
 
 def _task_update(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
-    fields = detail["updatedFields"]
-    if detail.get("success") is False or not _is_fact(detail.get("taskId")):
+    task = _facts(detail, {"taskId": "id"})
+    if detail.get("success") is False or not task:
         return []
-    data: Fields = {"tool_use_id": tool_use_id, "op": "update", "id": detail["taskId"]}
-    data["fields"] = [field for field in fields if type(field) is str] if type(fields) is list else []
-    change = detail.get("statusChange")
-    if type(change) is dict:
-        data |= {key: change[key] for key in ("from", "to") if _is_fact(change.get(key))}
+    listed = detail["updatedFields"]
+    fields = [field for field in listed if type(field) is str] if type(listed) is list else []
+    change = _facts(detail.get("statusChange"), _CHANGE_FACTS)
+    data = {"tool_use_id": tool_use_id, "op": "update", **task, "fields": fields, **change}
     return [TurnEvent("task", bounded(data))]
 
 
 def _agent(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
     """What a sub-agent reported at its end. One that only started in the background says nothing yet."""
-    counts = {name: detail[key] for key, name in _AGENT_FACTS if type(detail.get(key)) is int}
-    agent_id, status, content = detail["agentId"], detail.get("status"), detail.get("content")
-    if not counts or type(agent_id) is not str:
+    facts = _facts(detail, _AGENT_FACTS)
+    if "agent_id" not in facts or not {"tokens", "tool_uses", "duration_ms"} & facts.keys():
         return []
-    blocks = [block.get("text") for block in content if type(block) is dict] if type(content) is list else []
-    said = "\n".join(block for block in blocks if type(block) is str) or text
-    data = {"tool_use_id": tool_use_id, "agent_id": agent_id, "status": _plain(status), **counts, "text": said}
-    return [TurnEvent("agent", bounded(data))]
+    said = _said(detail.get("content")) or text
+    return [TurnEvent("agent", bounded({"tool_use_id": tool_use_id, **facts, "text": said}))]
+
+
+def _said(content: object) -> str:
+    texts = [_facts(block, {"text": "text"}) for block in content] if type(content) is list else []
+    return "\n".join(str(found["text"]) for found in texts if found)
 
 
 _READERS: dict[str, Callable[[str, str, Fields], list[TurnEvent]]] = {
@@ -289,6 +310,7 @@ _READERS: dict[str, Callable[[str, str, Fields], list[TurnEvent]]] = {
     "shellId": _exit,
     "retrieval_status": _exit,
     "stdout": _commits,
+    "gitOperation": _pull_requests,
     "structuredPatch": _patch,
     "plan": _plan,
     "answers": _answers,

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
 import orjson
 
-from indexer.text import clean, search_tokens
+from indexer.text import clean, cut, search_tokens, storable
 
+STORED = 64 << 10
+"""Bytes of UTF-8 that are stored of an input and of a response."""
 INPUT_INDEXED = 1_024
 """Characters of input strings that are indexed (DECISIONS, search text)."""
 RESULT_INDEXED = 512
 """Characters of a result's beginning, and of its end, that are indexed."""
 
 
-def dump(value: object) -> str:
-    """Compact JSON with non-ASCII as it is (`\\uXXXX` would hide it from the index)."""
+def dump(value: object) -> tuple[str, bytes]:
+    """Compact JSON and its UTF-8, with non-ASCII as it is (`\\uXXXX` would hide it from the index)."""
     try:
-        return clean(orjson.dumps(value).decode())
+        data = orjson.dumps(value)
     except TypeError:
         # Lone surrogates and integers beyond 64 bits: only the standard library takes them.
-        return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return storable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return data.decode(), data
+
+
+def capped(text: str, data: bytes) -> str:
+    """`text`, whose UTF-8 is `data`, cut to what is stored."""
+    return text if len(data) <= STORED else cut(text, STORED)
+
+
+def digest(*parts: bytes) -> str:
+    """16 hex digits of the SHA-256 of the parts, joined by NUL: `text.content_hash` without encoding."""
+    return sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def input_text(value: object) -> str:

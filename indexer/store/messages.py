@@ -12,8 +12,8 @@ from indexer.store.rows import ASSISTANT_CODE, MessageRow, Rows
 from indexer.store.sessions import note_model
 from indexer.text import clean, search_tokens
 
-_MODEL, _TOKENS = 8, 9
-"""Places in a gathered row (rows.py): the model, and the first of four token counts."""
+_MODEL, _TOKENS = 8, slice(9, 13)
+"""Places in a gathered row (rows.py): the model, and the token counts."""
 
 
 class Messages:
@@ -31,7 +31,7 @@ class Messages:
         for key, row_id, session in in_chunks(self._conn, sql, list(keys)):
             self._held[key] = MessageRow(row_id, session)
 
-    def put(self, context: Context, text: AssistantText) -> None:
+    def put(self, context: Context, text: AssistantText, _: int) -> None:
         """Store one line of a message."""
         if context.agent_id is None:
             note_model(context.session, text.model, context.time)
@@ -72,9 +72,7 @@ class Messages:
             return
         gathered = self._rows.messages[row.index]
         gathered[_MODEL] = gathered[_MODEL] or text.model
-        for place, count in enumerate(text[3:], start=_TOKENS):
-            if count > gathered[place]:
-                gathered[place] = count
+        gathered[_TOKENS] = list(map(max, gathered[_TOKENS], text[3:]))
 
     def _take_over(self, context: Context, row: MessageRow) -> None:
         session = context.session

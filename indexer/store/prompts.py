@@ -21,7 +21,7 @@ class Prompts:
         self._conn, self._rows, self._queue = conn, rows, queue
         self.new = self.conflicts = 0
 
-    def put(self, context: Context, prompt: Prompt) -> None:
+    def put(self, context: Context, prompt: Prompt, _: int) -> None:
         """Store a prompt, or what a further copy of it adds."""
         if context.mode is Mode.SKIP:
             return

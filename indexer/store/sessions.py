@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from indexer.project import Evidence, Resolution, evidence
-from indexer.records import Entry, PromptKind
+from indexer.records import Entry, PromptKind, Title
 from indexer.store.checkpoints import FileRow
 from indexer.store.membership import Age
 
@@ -114,6 +114,14 @@ def note_prompt(session: Session, kind: PromptKind, text: str) -> None:
         session.prompt_counter += 1
         if session.prompt_counter == 1:
             session.user_prompt = text[:TITLE_LENGTH]
+
+
+def set_title(session: Session, title: Title) -> None:
+    """A title line was read: the last one of its kind wins."""
+    if title.kind == "custom":
+        session.custom_title = title.text[:TITLE_LENGTH]
+    else:
+        session.ai_title = title.text[:TITLE_LENGTH]
 
 
 def note_model(session: Session, model: str | None, time: int | None) -> None:

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from indexer.records import ToolResult, ToolUse
-from indexer.store.bodies import dump, input_text, result_tokens
+from indexer.store.bodies import capped, digest, dump, input_text, result_tokens
 from indexer.store.membership import in_chunks
 from indexer.store.placing import Context, Mode, Placer
 from indexer.store.rows import TOOL_CODE, Rows, ToolRow
-from indexer.text import clean, content_hash, cut
+from indexer.text import clean, storable
 
 _RESULT = slice(18, 24)
 """Places of a result in a gathered row (rows.py)."""
-_RESPONSE = 22
+_INPUT_HASH, _RESPONSE, _CONTENT_HASH = 17, 22, 23
 
 
 class _Answer(NamedTuple):
@@ -57,7 +57,7 @@ class Tools:
 
     # -- calls -------------------------------------------------------------------------------------
 
-    def put(self, context: Context, tool: ToolUse) -> None:
+    def put(self, context: Context, tool: ToolUse, _: int) -> None:
         """Store a call, or what a further copy of it adds."""
         if context.mode is Mode.SKIP:
             return
@@ -77,19 +77,23 @@ class Tools:
 
     def _insert(self, context: Context, tool: ToolUse) -> None:
         session, row_id = context.session, self._rows.new_id("tool_uses")
-        given, name = dump(tool.input), clean(tool.name)
-        digest = content_hash(name, given)
-        self._held[tool.identity] = ToolRow(row_id, session.id, context.uuid, digest, index=len(self._rows.tools))
+        given, data = dump(tool.input)
+        name, name_data = storable(tool.name)
+        input_hash = digest(name_data, data)
+        self._held[tool.identity] = ToolRow(
+            row_id, session.id, context.uuid, input_hash, None, None, len(self._rows.tools)
+        )
         self._rows.tools.append(
             [
                 row_id, tool.identity, tool.tool_use_id, session.content_session_id, session.memory_session_id,
                 session.id, session.project, session.project_key, self._platform, context.uuid, name, tool.file_path,
-                context.number, context.agent_id, context.entry.cwd, context.time, cut(given), digest,
-                None, None, None, None, None, content_hash(digest),
+                context.number, context.agent_id, context.entry.cwd, context.time, capped(given, data),
+                input_hash, None, None, None, None, None, None,
             ]
         )  # fmt: skip
         self.new += 1
-        self._rows.index(context, row_id * 8 + TOOL_CODE, "tool_use", name, name, input_text(tool.input))
+        if self._rows.index_text:
+            self._rows.index(context, row_id * 8 + TOOL_CODE, "tool_use", name, name, input_text(tool.input))
         if self._unmatched:
             self._claim(tool.identity)
 
@@ -108,14 +112,14 @@ class Tools:
 
     # -- results -----------------------------------------------------------------------------------
 
-    def put_result(self, context: Context, result: ToolResult) -> None:
+    def put_result(self, context: Context, result: ToolResult, _: int) -> None:
         """Give a call its result, or keep the result until its call turns up."""
         if context.mode is Mode.SKIP:
             return
-        response = clean(result.text)
+        response, data = storable(result.text)
         answer = _Answer(
             context.uuid, context.time, result.is_error, clean(result.side_file) if result.side_file else None,
-            cut(response), content_hash(response),
+            capped(response, data), digest(data),
         )  # fmt: skip
         row = self._held.get(result.identity) if result.identity else None
         row = row or self._nearest(context, result.tool_use_id)
@@ -164,7 +168,7 @@ class Tools:
         if not answer.before(row):
             return
         replaces, row.result_uuid, row.result_at = row.result_uuid is not None, answer.uuid, answer.time
-        values = (*answer[:5], content_hash(row.input_hash, answer.digest))
+        values = (*answer[:5], digest(row.input_hash.encode(), answer.digest.encode()))
         if row.index >= 0:
             self._rows.tools[row.index][_RESULT] = values
             return
@@ -187,6 +191,12 @@ class Tools:
         body = found[0].removesuffix(result_tokens(found[1] or "")) if replaces else found[0]
         sql = "UPDATE search_texts SET body = ? WHERE id = ?"
         self._rows.update(sql, body + result_tokens(response), row_id * 8 + TOOL_CODE)
+
+    def finish(self) -> None:
+        """Calls without a result have the hash of their input alone."""
+        for row in self._rows.tools:
+            if row[_CONTENT_HASH] is None:
+                row[_CONTENT_HASH] = digest(row[_INPUT_HASH].encode())
 
     def index_new(self) -> None:
         """Results that met their call within this transaction join its index text."""

@@ -8,8 +8,8 @@ comes what depends on several records: numbers, queued prompts, titles. Nothing 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from indexer.records import (
     AgentLink,
@@ -34,7 +34,7 @@ from indexer.store.placing import Context, Mode, Placer
 from indexer.store.prompts import Prompts
 from indexer.store.queued import Queue
 from indexer.store.rows import Rows
-from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions
+from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions, set_title
 from indexer.store.tools import Tools
 from indexer.text import cut
 
@@ -86,6 +86,13 @@ class Writer:
         self._undated: list[FileRow] = []
         self._uuids: set[str] = set()
         self._first_ids = self._rows.last_ids()
+        self._puts: dict[type, Callable[[Context, Any, int], None]] = {
+            ToolUse: self._tools.put,
+            ToolResult: self._tools.put_result,
+            AssistantText: self._messages.put,
+            Prompt: self._prompts.put,
+            TurnEvent: self._put_event,
+        }
 
     def write(self, turns: Sequence[Turn]) -> Written:
         """Put the entries of all turns. The rows of their files are moved on, but saved by the caller,
@@ -151,12 +158,15 @@ class Writer:
             for _, _, entry in turn.placed:
                 if entry.uuid is None:
                     continue
-                self._uuids.add(entry.uuid)
                 for record in entry.records:
-                    if isinstance(record, AssistantText):
-                        messages.add(record.message_key)
-                    elif isinstance(record, ToolUse | ToolResult) and record.identity:
-                        tools.add(record.identity)
+                    kind = type(record)
+                    if kind is AssistantText:
+                        messages.add(record.message_key)  # type: ignore[union-attr]
+                    elif kind is ToolUse or kind is ToolResult:
+                        tools.add(record.identity or "")  # type: ignore[union-attr]
+                    elif kind is Ignored:
+                        continue
+                    self._uuids.add(entry.uuid)
         self._members.load(self._uuids)
         self._tools.load(tools)
         self._messages.load(messages)
@@ -165,40 +175,39 @@ class Writer:
 
     def _entry(self, turn: Turn, placed: Placed, time: int | None, time_source: str) -> None:
         position, _, entry = placed
-        kept = [record for record in entry.records if not self._aside(turn, placed, record)]
-        session_id = entry.session_id or turn.file.session_id
-        if not kept or session_id is None:
-            return
-        if entry.uuid is None:
-            for record in kept:
-                self._unidentified(turn, session_id, position, time, record)
-            return
-        session = self._sessions[session_id]
-        main = not (entry.sidechain or turn.file.is_agent)
-        flags = (0 if main else SIDECHAIN) | (FORKED if entry.forked_from else 0)
-        mode, in_order = self._placer.place(entry.uuid, session, turn.file, position, flags)
-        agent = None if main else entry.agent_id or turn.file.agent_id or numbering.INLINE_AGENT
-        if agent is not None and session.agents_from is None:
-            session.agents_from = self._first_ids
-        context = Context(
-            mode, entry, entry.uuid, session, position, time, time_source, session.prompt_counter, agent, in_order
-        )
-        for ordinal, record in enumerate(kept):
-            self._put(context, ordinal, record)
+        uuid = entry.uuid
+        context = None
+        for ordinal, record in enumerate(entry.records):
+            put = self._puts.get(type(record))
+            if put is None or uuid is None:
+                if not self._aside(turn, placed, record):
+                    self._unidentified(turn, placed, time, record)
+                continue
+            if context is None:
+                context = self._context(turn, entry, uuid, position, time, time_source)
+                if context is None:
+                    return
+            put(context, record, ordinal)
 
-    def _put(self, context: Context, ordinal: int, record: Record) -> None:
-        if isinstance(record, ToolResult):
-            self._tools.put_result(context, record)
-        elif isinstance(record, AssistantText):
-            self._messages.put(context, record)
-        elif isinstance(record, ToolUse):
-            self._tools.put(context, record)
-        elif isinstance(record, TurnEvent):
-            self._put_event(context, ordinal, record)
-        elif isinstance(record, Prompt):
-            self._prompts.put(context, record)
-        elif isinstance(record, AgentLink):
-            self._put_agent(context.session, record)
+    def _context(
+        self, turn: Turn, entry: Entry, uuid: str, position: int, time: int | None, time_source: str
+    ) -> Context | None:
+        """Place the record in its session; None when it names none, nor does its file."""
+        session_id = entry.session_id or turn.file.session_id
+        if session_id is None:
+            return None
+        session, agent = self._sessions[session_id], None
+        flags = FORKED if entry.forked_from else 0
+        if entry.sidechain or turn.file.agent_id is not None:
+            flags |= SIDECHAIN
+            agent = entry.agent_id or turn.file.agent_id or numbering.INLINE_AGENT
+            if session.agents_from is None:
+                session.agents_from = self._first_ids
+        mode, in_order = self._placer.place(uuid, session, turn.file, position, flags)
+        number = session.prompt_counter
+        # Context(...) goes through a Python-level __new__, once a record.
+        values = (mode, entry, uuid, session, position, time, time_source, number, agent, in_order)
+        return tuple.__new__(Context, values)
 
     def _aside(self, turn: Turn, placed: Placed, record: Record) -> bool:
         """Deal with what belongs to the file rather than to a session; says whether it did."""
@@ -215,22 +224,22 @@ class Writer:
             return False
         return True
 
-    def _unidentified(self, turn: Turn, session_id: str, position: int, time: int | None, record: Record) -> None:
-        """Records that carry no uuid of their own."""
+    def _unidentified(self, turn: Turn, placed: Placed, time: int | None, record: Record) -> None:
+        """Records that need no uuid of their own: the session is enough."""
+        session_id = placed.entry.session_id or turn.file.session_id
+        if session_id is None:
+            return
+        session = self._sessions.get(session_id)
         if isinstance(record, AgentLink):
-            self._put_agent(self._sessions.get(session_id), record)
+            self._put_agent(session, record)
         elif isinstance(record, Title):
-            session = self._sessions.get(session_id)
-            if record.kind == "custom":
-                session.custom_title = record.text[:TITLE_LENGTH]
-            else:
-                session.ai_title = record.text[:TITLE_LENGTH]
+            set_title(session, record)
         elif isinstance(record, QueueOperation) and not turn.provisional:
-            self._queue.add(self._sessions.get(session_id), turn.file.id, position, time, record)
+            self._queue.add(session, turn.file.id, placed.position, time, record)
 
-    def _put_event(self, context: Context, ordinal: int, event: TurnEvent) -> None:
+    def _put_event(self, context: Context, event: TurnEvent, ordinal: int) -> None:
         if context.mode is Mode.NEW:
-            data = cut(dump(event.data), EVENT_LIMIT)
+            data = cut(dump(event.data)[0], EVENT_LIMIT)
             self._rows.events.append((context.uuid, ordinal, context.session.id, context.time, event.kind, data))
         elif context.mode is Mode.WIN:
             self._rows.update(
@@ -254,6 +263,7 @@ class Writer:
     # -- the end -----------------------------------------------------------------------------------
 
     def _flush(self) -> None:
+        self._tools.finish()
         if self._rows.index_text:
             self._messages.index_new()
             self._tools.index_new()

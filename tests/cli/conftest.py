@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -13,6 +14,7 @@ from indexer.cli import main
 from indexer.store.connection import open_writer
 from indexer.store.migrations import migrate
 
+_UNSAFE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 
@@ -56,3 +58,15 @@ def home(tmp_path: Path) -> Path:
 def ask(call: Call, home: Path) -> Call:
     """Run a command on the hand-filled memory."""
     return lambda *argv: call(*argv, "--home", str(home))
+
+
+@pytest.fixture
+def clean() -> Callable[[str], None]:
+    """Check that a text holds no control or bidi characters but line breaks and our own styles."""
+
+    def check(text: str) -> None:
+        bare = re.sub(r"\x1b\[(0|1|2|36|1;31|1;33)m", "", text)
+        assert re.findall(_UNSAFE, bare) == []
+        assert "owned" not in bare
+
+    return check

@@ -90,7 +90,7 @@ def test_nothing_is_set_that_was_not_given() -> None:
         ("a - b", ["a", "-", "b"]),
         ("-a=b", ["-a=b"]),
         ("--limit 3 -- --home -x", ["--home", "-x"]),
-        ("a -- --json", ["a", "--json"]),
+        ("a -- --json -h", ["a", "--json", "-h"]),
         ("search rescan", ["search", "rescan"]),
         ("", []),
     ],

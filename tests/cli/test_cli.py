@@ -1,0 +1,216 @@
+"""The door: exit codes, errors of every kind, and what a call may load."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from indexer import errors
+from indexer.cli import build_parser, main
+from indexer.store.connection import database_path
+
+from indexer.cli.output import Output
+
+HEAVY = ("chromadb", "asyncio", "mcp", "structlog", "watchdog", "importlib.metadata", "email", "http")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def raising(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Let `status` end in an error."""
+
+    def arrange(error: BaseException) -> None:
+        def status(_: argparse.Namespace, __: Output) -> int:
+            raise error
+
+        made = ModuleType("indexer.cli.status")
+        vars(made)["status"] = status
+        monkeypatch.setitem(sys.modules, "indexer.cli.status", made)
+
+    return arrange
+
+
+def every_error(base: type[errors.IndexerError] = errors.IndexerError) -> list[type[errors.IndexerError]]:
+    return [base, *(deeper for sub in base.__subclasses__() for deeper in every_error(sub))]
+
+
+# --- exit codes
+
+
+@pytest.mark.parametrize("error", every_error())
+def test_every_error_has_its_exit_code(call: Any, raising: Any, error: type[errors.IndexerError]) -> None:
+    raising(error("what", "do"))
+    assert call("status") == (error.exit_code, "", "error: what\nhint: do\n")
+
+
+@pytest.mark.parametrize("error", every_error())
+def test_every_error_is_json_when_asked(call: Any, raising: Any, error: type[errors.IndexerError]) -> None:
+    raising(error("what", "do"))
+    answer = call("status", "--json")
+    assert answer.json["error"] == {
+        "kind": error.kind,
+        "message": "what",
+        "hint": "do",
+        "retryable": error.retryable,
+    }
+    assert (answer.code, answer.err) == (error.exit_code, "")
+
+
+def test_the_codes_are_those_that_were_promised() -> None:
+    codes = {error.kind: error.exit_code for error in every_error()}
+    promised = {"usage": 2, "no-database": 3, "busy": 4, "corrupt-database": 5, "newer-database": 6, "not-found": 1}
+    assert codes.items() >= promised.items()
+
+
+def test_a_usage_error_is_2_and_json_when_asked(call: Any) -> None:
+    answer = call("nonsense", "--json")
+    assert (answer.code, answer.json["error"]["kind"], answer.err) == (2, "usage", "")
+    assert call("nonsense").err.startswith("error: argument COMMAND: invalid choice: 'nonsense'")
+
+
+def test_no_command_is_a_usage_error(call: Any) -> None:
+    assert call().code == 2
+
+
+@pytest.mark.parametrize("command", ["status", "sessions", "projects", "show x", "search x"])
+def test_without_a_memory_reading_says_what_to_run(call: Any, tmp_path: Path, command: str) -> None:
+    answer = call(*command.split(), "--home", str(tmp_path), "--json")
+    assert (answer.code, answer.json["error"]["kind"]) == (3, "no-database")
+    assert "transcript-indexer rescan" in answer.json["error"]["hint"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["status", "sessions", "projects", "show x", "search x"])
+def test_a_damaged_memory_is_5(call: Any, tmp_path: Path, command: str) -> None:
+    database_path(tmp_path).write_bytes(b"no database at all, but long enough to be one" * 200)
+    assert call(*command.split(), "--home", str(tmp_path)).code == 5
+
+
+def test_a_newer_memory_is_6(ask: Any, home: Path) -> None:
+    import sqlite3
+
+    conn = sqlite3.connect(database_path(home), isolation_level=None)
+    conn.execute("INSERT INTO schema_versions VALUES (999, 'later', '')")
+    conn.close()
+    assert ask("status").code == 6
+
+
+def test_a_bad_setting_is_2(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_SEARCH_LIMIT", "many")
+    answer = ask("status", "--json")
+    assert (answer.code, answer.json["error"]["kind"]) == (2, "config")
+
+
+# --- what is not foreseen
+
+
+def test_a_fault_of_ours_is_one_line(call: Any, raising: Any) -> None:
+    raising(ZeroDivisionError("division \x1b[2J by zero"))
+    code, out, err = call("status")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: something went wrong that should not: ZeroDivisionError: division  by zero\n")
+    assert "TRANSCRIPT_INDEXER_DEBUG=1" in err
+
+
+def test_a_fault_of_ours_is_json_when_asked(call: Any, raising: Any) -> None:
+    raising(ZeroDivisionError())
+    answer = call("status", "--json")
+    assert (answer.code, answer.json["error"]["kind"], answer.err) == (1, "internal", "")
+
+
+def test_whoever_debugs_sees_where_it_happened(
+    call: Any, raising: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_DEBUG", "1")
+    raising(ZeroDivisionError())
+    assert "Traceback" in call("status").err
+
+
+def test_ctrl_c_is_130(call: Any, raising: Any) -> None:
+    raising(KeyboardInterrupt())
+    assert call("status") == (130, "", "interrupted\n")
+
+
+def test_ctrl_c_is_json_when_asked(call: Any, raising: Any) -> None:
+    raising(KeyboardInterrupt("stopped; run it again to go on"))
+    answer = call("status", "--json")
+    assert answer.code == 130
+    assert answer.json["error"] == {
+        "kind": "interrupted",
+        "message": "stopped; run it again to go on",
+        "hint": "",
+        "retryable": True,
+    }
+
+
+class _Closed(io.StringIO):
+    def write(self, _: str) -> int:
+        raise BrokenPipeError
+
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("command", ["projects", "projects --json", "nonsense --json"])
+def test_nobody_reading_is_quiet(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.setattr(sys, "stdout", _Closed())
+    code = main([*command.split(), "--home", str(home)])
+    assert code in (141, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_closed_pipe_is_quiet_in_a_process_too(home: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = run_with(writing, "projects", "--home", str(home))
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def run_with(stdout: int, *argv: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "indexer", *argv], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, check=False
+    )
+
+
+# --- what a call loads
+
+
+def loaded(*argv: str) -> tuple[set[str], subprocess.CompletedProcess[str]]:
+    """The modules of one call, as Python itself counts them."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "indexer", *argv],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines}, done
+
+
+@pytest.mark.parametrize("command", ["search --help", "search timeout", "show prompt:1", "sessions"])
+def test_reading_loads_nothing_heavy(home: Path, command: str) -> None:
+    modules, done = loaded(*command.split(), "--home", str(home))
+    assert done.returncode == 0, done.stderr
+    assert [name for name in modules for heavy in HEAVY if name == heavy or name.startswith(heavy + ".")] == []
+
+
+def test_help_does_not_even_load_sqlite() -> None:
+    modules, _ = loaded("search", "--help")
+    assert not {"sqlite3", "platformdirs", "tomllib", "indexer.store", "indexer.config"} & modules
+
+
+def test_the_parser_is_there_for_tools() -> None:
+    assert build_parser().prog == "transcript-indexer"

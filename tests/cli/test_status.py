@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indexer.store.connection import WriterLock, open_writer
+
+
+def edit(home: Path, sql: str, *values: object) -> None:
+    conn = open_writer(home)
+    conn.execute(sql, values)
+    conn.close()
+
+
+def test_the_state_for_programs(ask: Any, home: Path) -> None:
+    answer = ask("status", "--json").json
+    assert answer["counts"] == {
+        **{"sessions": 7, "prompts": 5, "tool_uses": 4, "assistant_messages": 2},
+        **{"projects": 4, "dead_letters": 3},
+    }
+    assert answer["database"]["path"] == str(home / "index.db")
+    assert answer["database"]["size_bytes"] > 100_000
+    assert answer["files"] == {"known": 5, "active": 3, "gone": 1, "unreadable": 1}
+    assert answer["ignored"] == {"progress": 8, "mode": 2}
+    assert answer["last_commit"] == "2026-11-21T10:01:00.000Z"
+    assert (answer["unmatched_results"], answer["writer"], answer["watcher"]) == (
+        1,
+        {"running": False, "pid": None},
+        None,
+    )
+
+
+def test_dead_letters_say_where_and_why(ask: Any) -> None:
+    letters = ask("status", "--json", "--dead-letters", "2").json["dead_letters"]
+    assert letters[1] == {
+        "file": "/home/dev/.claude/projects/shop/1.jsonl",
+        "offset": 400,
+        "length": 12,
+        "line": 6,
+        "reason": "NUL bytes",
+    }
+
+
+def test_unreadable_files_say_why(ask: Any) -> None:
+    found = ask("status", "--json").json["unreadable"]
+    assert found == [{"file": "/home/dev/.claude/projects/old/4.jsonl", "reason": "Permission denied"}]
+
+
+def test_the_state_for_people(ask: Any, home: Path) -> None:
+    out = ask("status", "--dead-letters", "2").out
+    assert "holds" in out
+    assert "7 sessions · 5 prompts · 4 tool uses · 2 answers · 4 projects" in out
+    assert "5 files · 3 followed · 1 gone (their memory stays)" in out
+    assert "2026-11-21 10:01 UTC" in out
+    assert "progress 8, mode 2" in out
+    assert "unreadable /home/dev/.claude/projects/old/4.jsonl: Permission denied" in out
+    assert "3 dead letters: bytes that are no record (1 more: --dead-letters 3)" in out
+    assert "/shop/1.jsonl:6  byte 400, 12 bytes: NUL bytes" in out
+
+
+def test_nothing_repaints_the_terminal(ask: Any, clean: Any) -> None:
+    clean(ask("status").out)
+    clean(ask("status", "--color", "always").out)
+
+
+def test_a_memory_without_trouble_is_short(ask: Any, home: Path) -> None:
+    for table in ("dead_letters", "unmatched_results"):
+        edit(home, f"DELETE FROM {table}")
+    edit(home, "UPDATE ingest_files SET status = 'active', ignored = '{}', committed_at = NULL")
+    out = ask("status").out
+    assert "never" in out
+    assert not [word for word in ("dead", "unreadable", "passed over", "without a call") if word in out]
+
+
+# --- how far behind
+
+
+def test_what_has_grown_since_is_counted_now(ask: Any, home: Path, tmp_path: Path) -> None:
+    grown, shrunk = tmp_path / "grown.jsonl", tmp_path / "shrunk.jsonl"
+    grown.write_bytes(b"x" * 950)
+    shrunk.write_bytes(b"x" * 40)
+    edit(home, "UPDATE ingest_files SET path = ? WHERE id = 1", str(grown))
+    edit(home, "UPDATE ingest_files SET path = ? WHERE id = 3", str(shrunk))
+    assert ask("status", "--json").json["behind"] == {"files": 2, "bytes": 50 + 40}
+    assert "90 B · 2 files" in ask("status").out
+
+
+def test_files_that_are_not_there_are_not_behind(ask: Any) -> None:
+    assert ask("status", "--json").json["behind"] == {"files": 0, "bytes": 0}
+    assert "nothing" in ask("status").out
+
+
+def test_a_path_that_no_system_takes_is_not_behind(ask: Any, home: Path) -> None:
+    edit(home, "UPDATE ingest_files SET path = 'a' || char(0) || 'b' WHERE id = 1")
+    assert ask("status", "--json").json["behind"]["files"] == 0
+
+
+# --- the service
+
+
+@pytest.fixture
+def writer(home: Path) -> Any:
+    lock = WriterLock(home)
+    yield lock
+    lock.release()
+
+
+SAID = {
+    "mode": "polling",
+    "reason": "no watches left\x1b[2J",
+    "remedy": "raise fs.inotify.max_user_watches",
+    "lag_bytes": 2048,
+    "updated_at": "2026-11-20T10:00:00.000Z",
+    "other": 1,
+}
+
+
+@pytest.mark.usefixtures("writer")
+def test_a_running_service_is_shown_with_what_it_says(ask: Any, clean: Any, home: Path) -> None:
+    import os
+
+    (home / "status.json").write_text(json.dumps(SAID), encoding="utf-8")
+    answer = ask("status", "--json").json
+    assert answer["writer"] == {"running": True, "pid": os.getpid()}
+    assert answer["watcher"] == {name: value for name, value in SAID.items() if name != "other"}
+    out = ask("status").out
+    clean(out)
+    assert f"running, pid {os.getpid()}" in out
+    said = "polling · no watches left · raise fs.inotify.max_user_watches · 2.0 kB behind · as of 2026-11-20 10:00 UTC"
+    assert said in out
+
+
+def test_what_a_dead_service_said_is_not_shown(ask: Any, home: Path) -> None:
+    (home / "status.json").write_text(json.dumps(SAID), encoding="utf-8")
+    assert ask("status", "--json").json["watcher"] is None
+    assert "polling" not in ask("status").out
+    assert "none; `transcript-indexer watch` keeps the memory up to date" in ask("status").out
+
+
+@pytest.mark.usefixtures("writer")
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "\udcff"])
+def test_a_report_that_cannot_be_read_is_none(ask: Any, home: Path, text: str) -> None:
+    (home / "status.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert ask("status", "--json").json["watcher"] is None
+
+
+@pytest.mark.usefixtures("writer")
+def test_a_report_may_lack_everything(ask: Any, home: Path) -> None:
+    (home / "status.json").write_text('{"lag_bytes": "much", "updated_at": 7}', encoding="utf-8")
+    assert ask("status").code == 0
