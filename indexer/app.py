@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 
+from indexer import events
 from indexer import rescan as rescanning
 from indexer.config import Config
 from indexer.sources.base import Source
@@ -26,4 +27,5 @@ def watch(config: Config, stop: threading.Event) -> None:
     """Follow the transcripts until `stop` is set. Raises Busy when another process does."""
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
 
+    events.configure(config.log_level, config.log_format)
     Daemon(config, source(), dict(os.environ)).run(stop)

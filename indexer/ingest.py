@@ -10,7 +10,6 @@ always safe, skipping one never is.
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from indexer.records import Entry, SourceFile, Unreadable
 from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
-from indexer.store.connection import transaction
+from indexer.store.connection import Connection, transaction
 from indexer.store.writer import Placed, Turn, Writer, Written
 
 BATCH_ROWS = 1_000
@@ -104,7 +103,7 @@ class Ingest:
 
     def __init__(
         self,
-        conn: sqlite3.Connection,
+        conn: Connection,
         source: Source,
         resolver: Resolver,
         *,

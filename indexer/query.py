@@ -52,13 +52,13 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 class Query:
     """A question to the memory. It fits `store.filters.Wanted`.
 
-    terms: in the order typed, each once. excluded: FTS5 expressions no hit may match. words: lower-case
+    terms: in the order typed, each once. excluded: what no hit may hold. words: lower-case
     forms to look for in the original text, for snippets. No terms: the newest rows that pass the filters.
     """
 
     text: str
     terms: tuple[Term, ...]
-    excluded: tuple[str, ...]
+    excluded: tuple[Term, ...]
     words: tuple[str, ...]
     filters: Filters
 
@@ -77,14 +77,14 @@ def parse(text: str, filters: Filters = _UNFILTERED) -> Query:
     """Read what was typed. Never raises; limit, offset and times are brought into their ranges."""
     words = sanitize(text[:LONGEST]).translate(_SEPARATORS)
     terms: dict[Term, None] = {}
-    excluded: dict[str, None] = {}
+    excluded: dict[Term, None] = {}
     surfaces: dict[str, None] = {}
     for minus, title, phrase, word in _ITEM.findall(words):
         found = _term(phrase or word, exact=bool(phrase), title=bool(title))
         if found is None:
             continue
         if minus:
-            excluded[found.match] = None
+            excluded[found] = None
         elif len(terms) < MOST_WORDS:
             terms[found] = None
             surfaces |= dict.fromkeys(_surfaces(phrase or word))

@@ -8,7 +8,6 @@ a new user has something to search; it leaves again when real transcripts turn u
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from indexer.ingest import Ingest
 from indexer.project import Resolver
 from indexer.sources.base import Source
 from indexer.store import bulk, checkpoints
-from indexer.store.connection import WriterLock, database_path, open_writer, transaction, translated
+from indexer.store.connection import Connection, WriterLock, database_path, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
 from indexer.store.removal import forget_files_below
@@ -109,7 +108,7 @@ def _find(config: Config, source: Source, env: dict[str, str]) -> tuple[Survey, 
 
 
 @contextmanager
-def _store(home: Path) -> Iterator[sqlite3.Connection]:
+def _store(home: Path) -> Iterator[Connection]:
     """The database to fill: a side file, published at the end, when there is nothing to add to.
 
     Also an interrupted load is published: what it has read need not be read again."""
@@ -134,7 +133,7 @@ def _store(home: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _fill(
-    conn: sqlite3.Connection,
+    conn: Connection,
     config: Config,
     source: Source,
     seen: Survey,
@@ -164,7 +163,7 @@ def _fill(
     )  # fmt: skip
 
 
-def _changed(conn: sqlite3.Connection, source: Source, found: Sequence[Found]) -> list[Found]:
+def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:
     """Files whose stat is not the one of their last complete reading."""
     known = checkpoints.known_stats(conn, source.parser_version)
     return [one for one in found if known.get(one.file.path) != tuple(one.stat)]

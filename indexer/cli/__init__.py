@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -46,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - the outermost door: a user gets one line, not a traceback
         if os.environ.get(DEBUG) == "1":
-            traceback.print_exc()
+            sys.excepthook(type(error), error, error.__traceback__)
         return _fail(out, _internal(error))
     return int(code)
 

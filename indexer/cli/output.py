@@ -14,8 +14,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from indexer.cli.render import Style
 from indexer.errors import IndexerError
@@ -26,8 +25,7 @@ SCHEMA_VERSION = 1
 NARROWEST, UNLIMITED = 40, 120
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """How one call answers. width: columns to fill; of a pipe a moderate guess."""
 
     as_json: bool

@@ -111,7 +111,7 @@ _OPTIONS = (
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches  # only a mistake pays for it
+    from difflib import get_close_matches  # noqa: PLC0415 - only a mistake pays for it
 
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""

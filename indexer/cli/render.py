@@ -10,7 +10,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from indexer.text import iso, sanitize
 
@@ -27,8 +27,7 @@ GLYPHS = {
 _NO_COLUMN = ("Mn", "Me", "Cf")
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """SGR styles, or nothing where colour is not wanted."""
 
     on: bool

@@ -12,7 +12,8 @@ from indexer.errors import NotFound, UsageError
 from indexer.project import Resolver
 from indexer.query import parse_when
 from indexer.store.browse import Session, find_sessions
-from indexer.store.reads import Connection, resolve_project
+from indexer.store.connection import Connection
+from indexer.store.reads import resolve_project
 
 
 def resolver(settings: Config) -> Resolver:

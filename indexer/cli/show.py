@@ -12,8 +12,9 @@ from indexer.cli.output import Output
 from indexer.cli.render import GLYPHS, Style, aside, facts, one_line, when, wrap
 from indexer.errors import NotFound
 from indexer.store.browse import Session
+from indexer.store.connection import Connection
 from indexer.store.items import CODES, Item, Step, course, item
-from indexer.store.reads import Connection, reading
+from indexer.store.reads import reading
 from indexer.text import glance, iso
 
 _JSON_COLUMNS = ("facts", "concepts", "files_read", "files_modified", "files_edited")

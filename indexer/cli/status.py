@@ -19,13 +19,13 @@ from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
 from indexer.store import health
-from indexer.store.connection import database_path, writer_alive
+from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
-from indexer.store.reads import Connection, Counts, counts, reading
-from indexer.text import parse_time
+from indexer.store.reads import Counts, counts, reading
+from indexer.text import iso, parse_time
 
 _SHOWN_KINDS = 6
-_WATCHER = ("mode", "reason", "remedy", "lag_bytes", "updated_at")
+_WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_at")
 
 
 class _Status(NamedTuple):
@@ -71,7 +71,7 @@ def _look(conn: Connection, home: Path, limit: int) -> _Status:
         unmatched=health.unmatched_results(conn),
         last_commit=health.last_commit(conn),
         writer=writer,
-        watcher=None if writer is None else _watcher(home),
+        watcher=None if writer is None else _watcher(home, writer),
     )
 
 
@@ -94,13 +94,19 @@ def _behind(known: list[health.File]) -> dict[str, int]:
     return behind
 
 
-def _watcher(home: Path) -> dict[str, Any] | None:
-    """What the running service last said of itself; None if it has said nothing that can be read."""
+def _watcher(home: Path, writer: int) -> dict[str, Any] | None:
+    """What the service that writes now last said of itself; None if it has said nothing that can be read.
+
+    A report of another process is of a service that died without taking it away.
+    """
     try:
         said = json.loads((home / "status.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return {name: said.get(name) for name in _WATCHER} if isinstance(said, dict) else None
+    if not isinstance(said, dict) or said.get("pid") != writer:
+        return None
+    at = said.get("updated_at")
+    return {name: said.get(name) for name in _WATCHER} | {"updated_at": at if isinstance(at, int) else None}
 
 
 def _status_json(found: _Status) -> dict[str, object]:
@@ -122,7 +128,7 @@ def _status_json(found: _Status) -> dict[str, object]:
         "ignored": health.ignored(found.files),
         "last_commit": found.last_commit,
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
-        "watcher": found.watcher,
+        "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
     }
 
 
@@ -157,7 +163,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
 
 def _extra(found: _Status) -> str:
     return aside(
-        f"{size(found.wal)} log" if found.wal else "", f"{size(found.free)} to give back" if found.free else ""
+        f"{size(found.wal)} log" if found.wal else "",
+        f"{size(found.free)} to give back" if found.free else "",
     )
 
 
@@ -182,8 +189,8 @@ def _watcher_text(said: dict[str, Any] | None) -> str:
         return ""
     lag = said["lag_bytes"]
     behind = f"{size(lag)} behind" if isinstance(lag, int) and lag else ""
-    at = parse_time(said["updated_at"]) if isinstance(said["updated_at"], str) else None
-    return aside(*(one_line(said[name]) for name in _WATCHER[:3]), behind, f"as of {when(at)}" if at else "")
+    at = f"as of {when(said['updated_at'])}" if said["updated_at"] else ""
+    return aside(*(one_line(said[name]) for name in _WATCHER[:3]), behind, at)
 
 
 def _ignored_text(kinds: dict[str, int]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import threading
+import warnings
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
@@ -64,6 +65,10 @@ Factory = Callable[[], Observing]
 def native() -> Observing:
     """The system's own observer. Raises OSError(ENOSYS) where watchdog would only poll: our sweeps cost
     0.1 % of a core, its polling observer 20 % (tailing.md 1d)."""
+    # watchdog 7.1 warns, in its reading thread, whenever a folder is made while it looks into another:
+    # 4 KB of text for 60 folders, kept by the warnings registry; and where warnings are errors, the
+    # thread dies of it. The race is harmless: the watch is set twice.
+    warnings.filterwarnings("ignore", message="Callback with id", category=RuntimeWarning)
     observer = Observer()
     if isinstance(observer, PollingObserver):
         raise OSError(errno.ENOSYS, "this system has no change notification")

@@ -146,8 +146,11 @@ class Watch:
             self.stop()
 
     def wait(self) -> None:
-        """Sleep until `poll` may have something to do, a second at most."""
-        self._hints.wait(min(1.0, self._delay(self._clock())))
+        """Sleep until `poll` may have something to do: a hint is due, a sweep, or a second's tick."""
+        now = self._clock()
+        next_sweep = self._last_full + self._sweep_interval()
+        next_hot = self._last_hot + self._hot_interval()
+        self._hints.wait(max(0.0, min(TICK, next_sweep - now, next_hot - now)))
 
     def report_sweep(self, cpu: float, directories: Collection[str], linked: Collection[str] = ()) -> None:
         """After a full sweep: its CPU seconds, all folders it listed, and the folders outside the roots

@@ -23,8 +23,7 @@ import orjson
 
 from indexer.records import Entry, Ignored, Prompt, QueueOperation, Record, SourceFile, Title, Unreadable
 from indexer.sources import layout, prompts, replies, results, salvage, turn_events
-from indexer.sources.identity import identifier, ignored
-from indexer.sources.turn_events import Fields
+from indexer.sources.fields import Fields, identifier, ignored
 from indexer.text import clean, parse_time
 
 _SECONDS_BELOW = 100_000_000_000

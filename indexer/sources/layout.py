@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from indexer.records import AgentLink, Entry, SourceFile
-from indexer.sources.identity import identifier
+from indexer.sources.fields import identifier
 
 _SUFFIX = ".jsonl"
 _AGENT = "agent-"

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from indexer.records import Ignored, Prompt, PromptKind, Record
 from indexer.sources import turn_events
-from indexer.sources.identity import ignored
+from indexer.sources.fields import ignored
 from indexer.text import clean
 
 MEDIA_PROMPT = "[media prompt]"

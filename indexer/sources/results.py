@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 
 from indexer.records import AgentLink, Ignored, Record, ToolResult
-from indexer.sources import turn_events
-from indexer.sources.identity import ID_MOST, identifier, ignored, is_strong_tool_id
-from indexer.sources.turn_events import Fields
+from indexer.sources import tool_events
+from indexer.sources.fields import ID_MOST, Fields, identifier, ignored, is_strong_tool_id
 from indexer.text import clean
 
 _PERSISTED = "<persisted-output>"
@@ -56,11 +55,11 @@ def _read_block(
         is_error = None
     records.append(_new(ToolResult, (identity, tool_use_id, text, is_error, side_file)))
     if is_error is True:
-        records += turn_events.of_failure(tool_use_id, text, detail, record)
+        records += tool_events.of_failure(tool_use_id, text, detail, record)
     elif detail:
-        records += turn_events.of_result(tool_use_id, text, detail)
+        records += tool_events.of_result(tool_use_id, text, detail)
     elif "toolUseResult" not in record:  # side chains mostly have none
-        records += turn_events.commits_in(tool_use_id, text)
+        records += tool_events.commits_in(tool_use_id, text)
     if "agentId" in detail:
         records += _agent_link(tool_use_id, detail)
 

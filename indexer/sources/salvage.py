@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from indexer.records import Ignored, Unreadable
-from indexer.sources.identity import identifier
+from indexer.sources.fields import identifier
 from indexer.text import clean
 
 _TRIES = 200

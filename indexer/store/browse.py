@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from indexer.store.connection import Connection
 from indexer.store.membership import OWNER
-from indexer.store.reads import PROJECT_SPELLINGS, Connection, merge_newest
+from indexer.store.reads import PROJECT_SPELLINGS, merge_newest
 
 EARLIEST, LATEST = -(1 << 63), (1 << 63) - 1
 
@@ -52,7 +53,6 @@ SESSION_NAMED = f"{_SESSION} WHERE s.content_session_id = :name ORDER BY s.id"
 SESSION_PREFIXED = f"""{_SESSION}
 WHERE s.content_session_id >= :name AND s.content_session_id < :name || char(1114111)
 ORDER BY s.content_session_id LIMIT :limit"""
-
 PROJECTS = """
 SELECT p.project_key, p.display, p.source,
        (SELECT COUNT(*) FROM sdk_sessions s WHERE s.project_key = p.project_key) AS sessions,
@@ -155,7 +155,7 @@ def projects(conn: Connection, merged: Mapping[str, str]) -> list[Project]:
     groups = defaultdict(list)
     for row in conn.execute(PROJECTS):
         key = row["project_key"]
-        found = Project(*row, tuple(sorted(spelled[key])), (key,))
+        found = Project._make((*row, tuple(sorted(spelled[key])), (key,)))
         groups[merged.get(found.key, found.key)].append(found)
     joined = (_join(key, group) for key, group in groups.items())
     return sorted((p for p in joined if p.sessions), key=lambda p: (-(p.last or 0), p.key))

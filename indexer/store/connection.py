@@ -15,9 +15,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from indexer.errors import Busy, CorruptDatabase, IndexerError, NoDatabase
 from indexer.store.migrations import check_version
+
+Connection: TypeAlias = sqlite3.Connection
+"""For those outside the store, who pass connections on but speak no SQL."""
 
 DATABASE = "index.db"
 LOCK = "index.db.lock"

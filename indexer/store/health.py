@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from typing import NamedTuple
 
-from indexer.store.reads import Connection
+from indexer.store.connection import Connection
 
 FILES = """
 SELECT path, status, coalesce(size, 0) AS size, offset, ignored, last_error

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from indexer.store.browse import Session, session
+from indexer.store.connection import Connection
 from indexer.store.membership import OWNER, SIDECHAIN
-from indexer.store.reads import Connection
 
 CODES = {"prompt": 0, "command": 0, "shell": 0, "assistant": 1, "tool_use": 2, "observation": 3, "summary": 4}
 """Kind -> code of its table: search_texts.id = row id * 8 + code (schema.sql)."""
@@ -31,14 +31,16 @@ FROM assistant_messages m WHERE m.id = :id
 """
 TOOL_USE = """
 SELECT 'tool_use' AS kind, t.session_db_id, t.record_uuid AS uuid, t.created_at_epoch AS time,
-       t.prompt_number, t.tool_name AS name, t.tool_use_id, t.file_path, t.tool_input AS input, t.tool_response AS response,
+       t.prompt_number, t.tool_name AS name, t.tool_use_id, t.file_path, t.tool_input AS input,
+       t.tool_response AS response,
        t.result_uuid IS NOT NULL AS answered, t.is_error, t.result_at_epoch AS result_time,
        t.agent_id, t.agent_type, t.side_file
 FROM tool_uses t WHERE t.id = :id
 """
 OBSERVATION = """
 SELECT 'observation' AS kind, s.id AS session_db_id, NULL AS uuid, o.created_at_epoch AS time,
-       o.prompt_number, o.type, o.title, o.subtitle, o.narrative, o.text, o.facts, o.concepts, o.files_read, o.files_modified,
+       o.prompt_number, o.type, o.title, o.subtitle, o.narrative, o.text, o.facts, o.concepts, o.files_read,
+       o.files_modified,
        o.generated_by_model AS model, o.occurrence_count AS occurrences, o.merged_into_project
 FROM observations o JOIN sdk_sessions s ON s.memory_session_id = o.memory_session_id WHERE o.id = :id
 """

@@ -15,14 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from indexer.errors import AmbiguousProject, NotFound
 from indexer.project import fold
+from indexer.store.connection import Connection as Connection
 from indexer.store.connection import open_reader, translated
-
-Connection: TypeAlias = sqlite3.Connection
-"""For the doors, which do not import sqlite3."""
 
 COUNTS = """
 SELECT (SELECT COUNT(*) FROM sdk_sessions),

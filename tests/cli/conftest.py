@@ -1,4 +1,4 @@
-"""A HOME that holds the hand-filled memory (tests/fixtures/memory.sql), and calls of the command line on it."""
+"""A HOME with the hand-filled memory (tests/fixtures/memory.sql), and calls of the command line on it."""
 
 from __future__ import annotations
 
@@ -52,6 +52,18 @@ def home(tmp_path: Path) -> Path:
     conn.executescript((FIXTURES / "memory.sql").read_text(encoding="utf-8"))
     conn.close()
     return tmp_path / "memory"
+
+
+@pytest.fixture
+def edit(home: Path) -> Callable[..., None]:
+    """Change the hand-filled memory by one statement."""
+
+    def run(sql: str, *values: object) -> None:
+        conn = open_writer(home)
+        conn.execute(sql, values)
+        conn.close()
+
+    return run
 
 
 @pytest.fixture

@@ -16,9 +16,8 @@ import pytest
 
 from indexer import errors
 from indexer.cli import build_parser, main
-from indexer.store.connection import database_path
-
 from indexer.cli.output import Output
+from indexer.store.connection import database_path
 
 HEAVY = ("chromadb", "asyncio", "mcp", "structlog", "watchdog", "importlib.metadata", "email", "http")
 ROOT = Path(__file__).parents[2]
@@ -67,7 +66,14 @@ def test_every_error_is_json_when_asked(call: Any, raising: Any, error: type[err
 
 def test_the_codes_are_those_that_were_promised() -> None:
     codes = {error.kind: error.exit_code for error in every_error()}
-    promised = {"usage": 2, "no-database": 3, "busy": 4, "corrupt-database": 5, "newer-database": 6, "not-found": 1}
+    promised = {
+        "usage": 2,
+        "no-database": 3,
+        "busy": 4,
+        "corrupt-database": 5,
+        "newer-database": 6,
+        "not-found": 1,
+    }
     assert codes.items() >= promised.items()
 
 
@@ -95,12 +101,8 @@ def test_a_damaged_memory_is_5(call: Any, tmp_path: Path, command: str) -> None:
     assert call(*command.split(), "--home", str(tmp_path)).code == 5
 
 
-def test_a_newer_memory_is_6(ask: Any, home: Path) -> None:
-    import sqlite3
-
-    conn = sqlite3.connect(database_path(home), isolation_level=None)
-    conn.execute("INSERT INTO schema_versions VALUES (999, 'later', '')")
-    conn.close()
+def test_a_newer_memory_is_6(ask: Any, edit: Any) -> None:
+    edit("INSERT INTO schema_versions VALUES (999, 'later', '')")
     assert ask("status").code == 6
 
 
@@ -117,7 +119,9 @@ def test_a_fault_of_ours_is_one_line(call: Any, raising: Any) -> None:
     raising(ZeroDivisionError("division \x1b[2J by zero"))
     code, out, err = call("status")
     assert (code, out) == (1, "")
-    assert err.startswith("error: something went wrong that should not: ZeroDivisionError: division  by zero\n")
+    assert err.startswith(
+        "error: something went wrong that should not: ZeroDivisionError: division  by zero\n"
+    )
     assert "TRANSCRIPT_INDEXER_DEBUG=1" in err
 
 
@@ -204,7 +208,9 @@ def loaded(*argv: str) -> tuple[set[str], subprocess.CompletedProcess[str]]:
 def test_reading_loads_nothing_heavy(home: Path, command: str) -> None:
     modules, done = loaded(*command.split(), "--home", str(home))
     assert done.returncode == 0, done.stderr
-    assert [name for name in modules for heavy in HEAVY if name == heavy or name.startswith(heavy + ".")] == []
+    assert [
+        name for name in modules for heavy in HEAVY if name == heavy or name.startswith(heavy + ".")
+    ] == []
 
 
 def test_help_does_not_even_load_sqlite() -> None:

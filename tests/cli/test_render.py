@@ -25,7 +25,16 @@ def test_one_line_is_clean_and_one_line() -> None:
 
 @pytest.mark.parametrize(
     ("text", "width"),
-    [("", 0), ("abc", 3), ("项目", 4), ("設定を", 6), ("cafe\u0301", 4), ("ｆｕｌｌ", 8), ("é", 1), ("한글 x", 6)],
+    [
+        ("", 0),
+        ("abc", 3),
+        ("项目", 4),
+        ("設定を", 6),
+        ("cafe\u0301", 4),
+        ("ｆｕｌｌ", 8),
+        ("é", 1),
+        ("한글 x", 6),
+    ],
 )
 def test_columns_are_what_a_terminal_shows(text: str, width: int) -> None:
     assert render.columns(text) == width

@@ -70,12 +70,8 @@ def test_an_unanswered_call_says_so(ask: Any) -> None:
     assert (content["answered"], content["is_error"], content["response"]) == (False, None, None)
 
 
-def test_an_input_of_several_lines_stands_by_itself(ask: Any, home: Any) -> None:
-    import sqlite3
-
-    conn = sqlite3.connect(home / "index.db", isolation_level=None)
-    conn.execute("""UPDATE tool_uses SET tool_input = '{"command": "a\\nb", "n": [1]}' WHERE id = 4""")
-    conn.close()
+def test_an_input_of_several_lines_stands_by_itself(ask: Any, edit: Any) -> None:
+    edit("""UPDATE tool_uses SET tool_input = '{"command": "a\\nb", "n": [1]}' WHERE id = 4""")
     assert "input:\ncommand: \na\nb\nn: [1]\n" in ask("show", "tool_use:4").out
 
 
@@ -125,7 +121,12 @@ def test_a_session_for_people(ask: Any, name: str) -> None:
 def test_a_session_for_programs(ask: Any) -> None:
     answer = ask("show", "8c1f0a52-0000-4000-8000-000000000002", "--json").json
     assert answer["session"]["forked_from"] == ORIGIN
-    assert [record["id"] for record in answer["records"]] == ["prompt:1", "tool_use:1", "prompt:5", "tool_use:3"]
+    assert [record["id"] for record in answer["records"]] == [
+        "prompt:1",
+        "tool_use:1",
+        "prompt:5",
+        "tool_use:3",
+    ]
     assert answer["records"][1] == {
         "kind": "tool_use",
         "id": "tool_use:1",

@@ -51,7 +51,7 @@ class FakeObserver:
         assert event_filter
         self.folders.append(path)
         self.handlers.append(handler)
-        self.emitters.append(SimpleNamespace(alive=True, is_alive=lambda: self.emitter_lives))
+        self.emitters.append(SimpleNamespace(is_alive=lambda: self.emitter_lives))
 
     emitter_lives = True
 

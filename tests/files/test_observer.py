@@ -6,6 +6,7 @@ import errno
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,14 @@ def test_a_system_without_notification_is_refused(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(OSError, match="no change notification") as caught:
         observer.native()
     assert caught.value.errno == errno.ENOSYS
+
+
+def test_watchdogs_warning_about_a_harmless_race_is_not_made_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observer, "Observer", lambda: None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        observer.native()
+        warnings.warn("Callback with id '1' already exists for watch", RuntimeWarning, stacklevel=1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at inotify's threads")

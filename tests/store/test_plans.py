@@ -16,7 +16,14 @@ import pytest
 from indexer.store import browse, health, items, reads
 
 BIG = (
-    *("search_texts", "tool_uses", "user_prompts", "assistant_messages", "assistant_texts", "session_records"),
+    *(
+        "search_texts",
+        "tool_uses",
+        "user_prompts",
+        "assistant_messages",
+        "assistant_texts",
+        "session_records",
+    ),
     *("observations", "session_summaries", "turn_events"),
 )
 MODULES = (reads, browse, items, health)

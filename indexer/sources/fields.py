@@ -1,4 +1,7 @@
-"""Which strings of a record may serve as its name, and which names are unique over the whole store.
+"""The fields of a decoded record: what may be believed of them.
+
+Nothing is sure to have the type it should have: proxies, other programs and malformed model output write
+into the same trees. What has another type counts as missing.
 
 A *strong* id carries enough randomness to mean one thing everywhere: a known prefix and at least 16
 random characters, or a UUID (DECISIONS, Identity 2). Proxies and other models write *weak* ones
@@ -11,8 +14,13 @@ key; the other way round joins two calls into one. So prefixes with a second wor
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from indexer.records import Ignored
+
+Fields: TypeAlias = dict[str, Any]
+"""A decoded JSON object."""
 
 ID_MOST = 256
 """Longest id believed: claude-mem's bound for native ids; everything measured is under 64."""
@@ -45,3 +53,15 @@ def ignored(kind: object, prefix: str = "") -> Ignored:
     name = kind if type(kind) is str else "untyped"
     name = (prefix + name)[:_KIND_MOST]
     return Ignored(name if name.isprintable() else "".join(c if c.isprintable() else "?" for c in name))
+
+
+def facts(source: object, names: Mapping[str, str]) -> Fields:
+    """Of `source`, under our names, what is an integer or a string that says something; `names` maps the
+    client's keys to ours."""
+    if type(source) is not dict:
+        return {}
+    return {
+        name: source[key]
+        for key, name in names.items()
+        if key in source and type(source[key]) in (str, int) and source[key] != ""
+    }

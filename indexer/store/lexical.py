@@ -1,0 +1,216 @@
+"""Full-text search: which rows hold the words of a query, the best first.
+
+Two tiers. Of one to three words, rows that hold all come first; a longer query is a question, which AND
+answers never (retrieval.md section 4: nDCG@10 0.00 to 0.05). When that finds too little, rows are ranked
+by how many of the words they hold and how rare those are: OR and bm25, title thrice the body.
+
+Cost is bounded by the number of rows that bm25 must look at (1.2 us each, 2.1 with the join; 100,000 rows):
+
+* A question is asked with its 12 rarest words, without those in more than a tenth of all rows when
+  others are left (20 ms instead of 39, nDCG within 0.002 on five sets of six), and with no more words
+  than stand in 40,000 rows together. How many rows hold a word is counted up to the limit that matters
+  (0.07 us a row): fts5vocab would need a TEMP table, which a query_only connection may not have.
+* Rows with the words of a keyword query are ranked when they are up to 10,000; of more, the 4,000 last
+  stored of each table, and a note says so. Where everything matches, rank says little.
+
+Filters are part of the statement. Equal scores are ordered by time, the newer first, then by id. Where the
+index is missing (an SQLite without FTS5) or damaged, `listing.scan` looks through the newest texts.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from indexer.store import listing
+from indexer.store.filters import ANYTHING, Term, Wanted, codes, where
+from indexer.store.reads import Connection
+
+FEW_WORDS = 3
+RAREST = 12
+COMMON = 2_000, 10
+"""A word is common in more rows than the first and than one in so many of all."""
+TOGETHER = 40_000
+RANKED = 10_000
+LAST_STORED = 4_000
+
+_RANK = "bm25(search_fts, 3.0, 1.0)"
+_JOINED = f"""
+SELECT s.id, {_RANK} AS score, s.created_at_epoch AS time
+FROM search_fts CROSS JOIN search_texts s ON s.id = search_fts.rowid
+WHERE search_fts MATCH :match AND search_fts.rowid % 8 IN ({{codes}}) AND {{where}}"""
+RANKED_ROWS = f"{_JOINED} ORDER BY score, time DESC, s.id LIMIT :limit"
+LAST_ROWS = f"""
+SELECT * FROM ({_JOINED} ORDER BY search_fts.rowid DESC LIMIT {LAST_STORED})
+ORDER BY score, time DESC, id LIMIT :limit"""
+TOP_ROWS = f"""
+SELECT rowid, {_RANK} AS score FROM search_fts WHERE search_fts MATCH :match ORDER BY score LIMIT :limit"""
+TIMES = """
+SELECT s.id, s.created_at_epoch FROM json_each(:ids) i CROSS JOIN search_texts s ON s.id = i.value"""
+COUNT = "SELECT count(*) FROM (SELECT 1 FROM search_fts WHERE search_fts MATCH :match LIMIT :limit)"
+SIZE = "SELECT count(*) FROM search_texts"
+_COMMON = f"over {RANKED:,} rows match: the best of the {LAST_STORED:,} last stored of each kind"
+_NO_INDEX = "the full-text index is missing or damaged: the newest texts were searched for the words as typed"
+_STOPPED = f"stopped after {listing.SECONDS:g} s: older texts were not searched"
+_EXCLUDED = "NOT EXISTS (SELECT 1 FROM search_fts WHERE search_fts MATCH :excluded AND rowid = s.id)"
+
+
+class Match(NamedTuple):
+    """A row found. id: of search_texts. score: higher is better; 0.0 where nothing was ranked."""
+
+    id: int
+    score: float
+
+
+class Found(NamedTuple):
+    """What answered: via is `lexical`, `newest` (no words) or `scan` (no index); notes are for people."""
+
+    matches: tuple[Match, ...]
+    via: str
+    notes: tuple[str, ...]
+
+
+def match(conn: Connection, query: Wanted, limit: int, offset: int = 0) -> Found:
+    """Rows that answer the query, from the `offset`-th best on. Without words: the newest that pass the
+    filters. Raises what SQLite raises, but for a missing or damaged index."""
+    need = limit + offset
+    notes: tuple[str, ...] = ()
+    try:
+        if query.terms:
+            rows, notes = _search(conn, query, need)
+            return Found(tuple(rows[offset:]), "lexical", notes)
+        return Found(_unranked(_newest(conn, query, need)[offset:]), "newest", notes)
+    except sqlite3.DatabaseError as error:
+        if not _is_of_the_index(error):
+            raise
+    ids, whole = listing.scan(conn, query, need)
+    notes = (_NO_INDEX,) if whole else (_NO_INDEX, _STOPPED)
+    return Found(_unranked(ids[offset:]), "scan", notes)
+
+
+def _newest(conn: Connection, query: Wanted, need: int) -> list[int]:
+    condition = where(query.filters)
+    if query.excluded:
+        excluded = " OR ".join(f"({term.match})" for term in query.excluded)
+        condition = condition.and_also(_EXCLUDED, excluded=excluded)
+    return listing.newest(conn, query.filters, condition, need)
+
+
+def _unranked(ids: Iterable[int]) -> tuple[Match, ...]:
+    return tuple(Match(row_id, 0.0) for row_id in ids)
+
+
+def _is_of_the_index(error: sqlite3.DatabaseError) -> bool:
+    """No such table or module, or a virtual table whose content is malformed."""
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT)
+
+
+def _search(conn: Connection, query: Wanted, need: int) -> tuple[list[Match], tuple[str, ...]]:
+    first: list[Match] = []
+    notes: tuple[str, ...] = ()
+    if len(query.terms) <= FEW_WORDS:
+        expression = _without(query, _all(query.terms))
+        if _count(conn, expression, RANKED) > RANKED:
+            first, notes = _last_stored(conn, query, expression, need), (_COMMON,)
+        else:
+            first = _ranked(conn, query, expression, need)
+    loose = _any(conn, query.terms) if len(first) < need and _loosened(query.terms) else ""
+    if not loose:
+        return first, notes
+    seen = {row.id for row in first}
+    more = _ranked(conn, query, _without(query, loose), need + len(seen))
+    rest = [row for row in more if row.id not in seen]
+    if first and rest:
+        notes = (*notes, f"the first {len(first)} hold all words, the others some of them")
+    return [*first, *rest][:need], notes
+
+
+def _without(query: Wanted, expression: str) -> str:
+    """The expression, and none of what the query leaves out."""
+    if not query.excluded:
+        return expression
+    return f"({expression}) NOT ({' OR '.join(f'({term.match})' for term in query.excluded)})"
+
+
+def _ranked(conn: Connection, query: Wanted, expression: str, limit: int) -> list[Match]:
+    condition = where(query.filters)
+    rows = _unfiltered(conn, expression, limit) if condition.sql == ANYTHING else None
+    if rows is None:
+        statement = RANKED_ROWS.format(codes=_codes(codes(query.filters)), where=condition.sql)
+        values = {**condition.values, "match": expression, "limit": limit}
+        rows = conn.execute(statement, values).fetchall()
+    return [Match(row[0], -row[1]) for row in rows]
+
+
+def _unfiltered(conn: Connection, expression: str, limit: int) -> list[tuple[int, float, int | None]] | None:
+    """The best rows without a look at the others' times, at half the cost; None when the last place is
+    shared, so that times decide who has it."""
+    best = conn.execute(TOP_ROWS, {"match": expression, "limit": limit + 1}).fetchall()
+    if len(best) > limit and best[limit - 1][1] == best[limit][1]:
+        return None
+    scores = {row[0]: row[1] for row in best[:limit]}
+    times = conn.execute(TIMES, {"ids": json.dumps(list(scores))})
+    return sorted(((row[0], scores[row[0]], row[1]) for row in times), key=_order)
+
+
+def _last_stored(conn: Connection, query: Wanted, expression: str, limit: int) -> list[Match]:
+    condition = where(query.filters)
+    values = {**condition.values, "match": expression, "limit": limit}
+    rows = [
+        (row[0], row[1], row[2])
+        for code in codes(query.filters)
+        for row in conn.execute(LAST_ROWS.format(codes=code, where=condition.sql), values)
+    ]
+    return [Match(row[0], -row[1]) for row in sorted(rows, key=_order)[:limit]]
+
+
+def _order(row: tuple[int, float, int | None]) -> tuple[float, bool, int, int]:
+    """The better, then the newer (undated ones last), then the smaller id."""
+    return row[1], row[2] is None, -(row[2] or 0), row[0]
+
+
+def _codes(found: Iterable[int]) -> str:
+    return ", ".join(map(str, found))
+
+
+def _all(terms: Sequence[Term]) -> str:
+    return " AND ".join(f"({term.match})" for term in terms)
+
+
+def _loosened(terms: Sequence[Term]) -> bool:
+    """Whether a ranked search can find more than all words together do."""
+    return len(terms) > 1 or terms[0].loose != (terms[0].match,)
+
+
+def _any(conn: Connection, terms: Sequence[Term]) -> str:
+    """The ranked expression: what is required, and of the rest the words worth asking for; "" for none."""
+    required = " AND ".join(f"({term.match})" for term in terms if term.required)
+    asked = _rarest(conn, dict.fromkeys(form for term in terms if not term.required for form in term.loose))
+    if required:
+        return f"{required} AND ({' OR '.join([f'({required})', *asked])})" if asked else required
+    return " OR ".join(asked)
+
+
+def _rarest(conn: Connection, forms: Iterable[str]) -> list[str]:
+    """The rarest of `forms` that stand in any row at all."""
+    floor, share = COMMON
+    common = max(floor, conn.execute(SIZE).fetchone()[0] // share)
+    counted = sorted((_count(conn, form, common), place, form) for place, form in enumerate(forms))
+    counted = [row for row in counted if row[0]]
+    rare = [row for row in counted if row[0] <= common] or counted[:1]
+    asked: list[str] = []
+    rows = 0
+    for count, _, form in rare[:RAREST]:
+        rows += count
+        if asked and rows > TOGETHER:
+            break
+        asked.append(form)
+    return asked
+
+
+def _count(conn: Connection, expression: str, most: int) -> int:
+    """How many rows match; `most` + 1 when there are more."""
+    row = conn.execute(COUNT, {"match": expression, "limit": most + 1}).fetchone()
+    return int(row[0])
