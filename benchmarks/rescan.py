@@ -17,6 +17,7 @@ so that a busy machine slows them alike. Absolute seconds mean little; compare t
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import resource
@@ -33,7 +34,7 @@ import orjson
 from indexer import config
 from indexer.app import rescan, source
 from indexer.files.discover import discover
-from indexer.ingest import Ingest
+from indexer.ingest import BULK, Ingest
 from indexer.project import Resolver
 from indexer.store import bulk
 
@@ -62,16 +63,18 @@ def full(root: Path, home: Path) -> None:
 
 def _load(root: Path, home: Path, *, index_text: bool) -> None:
     shutil.rmtree(home, ignore_errors=True)
+    gc.disable()  # as rescan does
     conn = bulk.open_side(home)
     reader = source()
-    for _ in Ingest(conn, reader, Resolver(), index_text=index_text).run(discover([str(root)], reader)):
+    for _ in Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK).run(discover([str(root)], reader)):
         pass
     bulk.publish(conn, home)
 
 
 def unchanged(root: Path, home: Path) -> None:
     report = rescan(config.load(home, [str(root)]))
-    assert report.files_read == 0, report
+    if report.files_read:
+        raise SystemExit(f"an unchanged tree was read: {report}")
 
 
 def replay(root: Path, home: Path) -> None:
@@ -79,7 +82,8 @@ def replay(root: Path, home: Path) -> None:
         conn.execute("UPDATE ingest_files SET parser_version = -1, size = -1")
     conn.close()
     report = rescan(config.load(home, [str(root)]))
-    assert report.files_read == report.files_total, report
+    if report.files_read != report.files_total:
+        raise SystemExit(f"not every file was read again: {report}")
 
 
 MEASURES: dict[str, Callable[[Path, Path], None]] = {

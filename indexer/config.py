@@ -254,9 +254,9 @@ _SETTINGS = {
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }
-_VARIABLES = {
-    PREFIX + key.replace(".", "_").upper(): key for key, setting in _SETTINGS.items() if setting.read
-} | {PREFIX + short: key for short, key in _SHORT.items()}
+_VARIABLES = {PREFIX + key.replace(".", "_").upper(): key for key, setting in _SETTINGS.items() if setting.read} | {
+    PREFIX + short: key for short, key in _SHORT.items()
+}
 
 
 class _Found(NamedTuple):

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import orjson
 
@@ -20,7 +21,7 @@ from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
 from indexer.files.discover import Found, Survey, default_roots, look, newest_first, places, survey
 from indexer.files.walk import Stat
-from indexer.files.watch import HOT, SWEEP, Change, Pace, Watch
+from indexer.files.watch import Change, Pace, Sweep, Watch
 from indexer.ingest import Ingest
 from indexer.project import Resolver
 from indexer.sources.base import Source
@@ -130,12 +131,13 @@ class Daemon:
     # -- what has changed --------------------------------------------------------------------------
 
     def _look(self, change: Change, now: float) -> None:
-        if change is SWEEP:
-            self._sweep(now)
-        elif change is HOT:
-            self._hot(now)
+        if isinstance(change, Sweep):
+            if change is Sweep.FULL:
+                self._sweep(now)
+            else:
+                self._hot(now)
         else:
-            self._take(look(change, self._within, self._source))  # type: ignore[arg-type]  the rest is paths
+            self._take(look(change, self._within, self._source))
 
     def _sweep(self, now: float) -> None:
         cpu = time.thread_time()
@@ -172,7 +174,7 @@ class Daemon:
         for found in newest_first(seen.found):
             path = found.file.path
             self._files[path] = found
-            if self._known.get(path) != tuple(found.stat) and path not in self._pending:
+            if self._known.get(path) != found.stat and path not in self._pending:
                 self._pending[path] = found
                 late += path in self._known and found.stat.mtime_ns < overdue
         return late
@@ -201,7 +203,7 @@ class Daemon:
             path = found.file.path
             if path not in rest:
                 del self._pending[path]
-                self._known[path] = tuple(found.stat)
+                self._known[path] = found.stat
                 self._quiet.discard(path)
         self._recover()
 
@@ -265,7 +267,7 @@ class Daemon:
 
 def _try_stat(path: str) -> os.stat_result | None:
     try:
-        return os.stat(path, follow_symlinks=False)
+        return Path(path).stat(follow_symlinks=False)
     except OSError:
         return None
 

@@ -22,7 +22,7 @@ def passing(name: str) -> None:
 
 
 def _hit(name: str) -> None:
-    global _passed  # noqa: PLW0603  the process is the unit that a crash test counts in
+    global _passed
     _passed += 1
     if str(_passed) != _armed[1]:
         return

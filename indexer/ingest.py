@@ -1,7 +1,7 @@
 """Reads transcripts into the store: lines become rows, and the offset that covers them commits with them.
 
 A turn is what is read of one file in one go (4 MiB or 1,000 lines); a batch is the turns of one
-transaction (1,000 rows, 8 MiB or 250 ms: beyond that SQLite gets no faster and readers wait). Files are
+transaction. Files are
 opened for one turn and closed, so nothing is held of a file that may be replaced. Whatever happens
 between two commits, the next reader finds the offset before the rows it lacks: reading a line again is
 always safe, skipping one never is.
@@ -19,7 +19,7 @@ from indexer import events
 from indexer.failpoints import passing
 from indexer.files.discover import Found
 from indexer.files.fingerprint import Fingerprint, matches, take
-from indexer.files.tail import TURN_BYTES, TURN_LINES, NotARegularFile, Oversize, last_line, open_source, read_lines
+from indexer.files.tail import NotARegularFile, Oversize, last_line, open_source, read_lines
 from indexer.project import Resolver
 from indexer.records import Entry, SourceFile, Unreadable
 from indexer.sources.base import Source
@@ -28,9 +28,21 @@ from indexer.store.checkpoints import FileRow
 from indexer.store.connection import Connection, transaction
 from indexer.store.writer import Placed, Turn, Writer, Written
 
-BATCH_ROWS = 1_000
-BATCH_BYTES = 8 << 20
-BATCH_SECONDS = 0.25
+
+class Size(NamedTuple):
+    """When a batch is full: entries, bytes of transcript, seconds since it began; and the bytes that
+    are read of one file in a turn."""
+
+    rows: int
+    data: int
+    seconds: float
+    turn: int
+
+
+LIVE = Size(1_000, 8 << 20, 0.25, 4 << 20)
+"""Beyond 1,000 rows SQLite gets no faster, and readers wait."""
+BULK = Size(4_000, 16 << 20, 60.0, 16 << 20)
+"""Nobody waits for a side file; fewer, larger batches save a tenth."""
 
 
 class Progress(NamedTuple):
@@ -83,10 +95,10 @@ class _Batch:
     size: int = 0
     began: float = field(default_factory=time.monotonic)
 
-    def full(self) -> bool:
+    def full(self, limit: Size) -> bool:
         """Whether it is time to commit."""
-        late = time.monotonic() - self.began > BATCH_SECONDS
-        return bool(self.turns) and (late or self.rows >= BATCH_ROWS or self.size >= BATCH_BYTES)
+        late = time.monotonic() - self.began > limit.seconds
+        return bool(self.turns) and (late or self.rows >= limit.rows or self.size >= limit.data)
 
     def concerns(self, row: FileRow) -> bool:
         """Whether a row in hand is also one of another turn (two files have swapped names)."""
@@ -109,9 +121,10 @@ class Ingest:
         *,
         quiet: Callable[[str], bool] = lambda _: True,
         index_text: bool = True,
+        limit: Size = LIVE,
     ) -> None:
         self._conn, self._source, self._resolve = conn, source, resolver.resolve
-        self._quiet, self._index_text = quiet, index_text
+        self._quiet, self._index_text, self._limit = quiet, index_text, limit
         self._batch = _Batch()
         self.unfinished: set[str] = set()
         """Files whose last line has no newline yet."""
@@ -120,8 +133,8 @@ class Ingest:
         """Read every file to its end, one after the other; yields after each commit."""
         for found in files:
             while self._turn(found):
-                yield self._commit()
-            if self._batch.full():
+                yield self._commit()  # the next turn goes on from the row that this one saves
+            if self._batch.full(self._limit):
                 yield self._commit()
         if self._batch.turns:
             yield self._commit()
@@ -137,7 +150,7 @@ class Ingest:
 
     def _turn(self, found: Found, *, commit_full: bool = False) -> bool:
         """Read one turn of a file into the batch; says whether there is more."""
-        if commit_full and self._batch.full():
+        if commit_full and self._batch.full(self._limit):
             self._commit()
         try:
             fd = open_source(found.file.path)
@@ -161,13 +174,16 @@ class Ingest:
         begin = row.offset
         placed = [Placed(row.line_no, begin, entry) for entry in self._source.side_entries(named)]
         end, number = begin, row.line_no
-        for line in read_lines(fd, begin, number, size=info.st_size, max_bytes=TURN_BYTES, max_lines=TURN_LINES):
+        rows, data = self._limit.rows, self._limit.turn
+        parse = self._source.parse
+        for line in read_lines(fd, begin, number, size=info.st_size, max_bytes=data, max_lines=rows):
             end, number = line.end, line.number
             if isinstance(line, Oversize):
                 placed.append(Placed(number, line.start, _oversize(line)))
-            else:
-                placed.extend([Placed(number, line.start, entry) for entry in self._source.parse(line.data, file)])
-        more = number - row.line_no >= TURN_LINES or end - begin >= TURN_BYTES
+                continue
+            # Placed(...) goes through a Python-level __new__, once a line.
+            placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in parse(line.data, file)])
+        more = number - row.line_no >= rows or end - begin >= data
         self._note(row, info, complete=not more)
         self._batch.turns.append(Turn(row, placed))
         self._batch.marks.append(_Mark(row, end, number, take(fd, end)))

@@ -10,8 +10,9 @@ and `isValidEmail` find each other.
 
 Each word carries two forms. `match` is the whole word, for rows that hold all words. `loose` is for the
 ranked search that answers a question in plain language: there a run of Chinese, which has no spaces, is
-the list of its bigrams (nDCG@10 0.926 on cmrc against 0.000 for AND, retrieval.md section 4). Latin words
-stay whole even there: `gen-itgc` that is nowhere must not find every `gen`.
+the list of its bigrams (nDCG@10 0.926 on cmrc against 0.000 for AND, retrieval.md section 4), and a Latin
+word its pieces too (s_reactzh: 0.334 -> 0.351). But a Latin word that stands alone stays whole, unless
+brackets or commas show that it is several: `gen-itgc` that is nowhere must not find every `gen`.
 """
 
 from __future__ import annotations
@@ -42,8 +43,11 @@ _ITEM = re.compile(r'(-(?=[^\W_]|"))?(title:(?=\S))?(?:"([^"]*)"|([^\s"]+))', re
 _SEPARATORS = str.maketrans(
     dict.fromkeys("、。，．；：？！（）〈〉《》「」『』【】〔〕…—・｡､｢｣", " ") | dict.fromkeys("“”„‟＂", '"')
 )
-_OWNER = re.compile("['’]s$")  # a question about the user's session asks about the user
-_PIECE = re.compile("[A-Za-z0-9_]+")
+# What unicode61 takes for one token, or for less than one where only a table of Unicode could tell.
+_WORD = re.compile(r"[^\s!-/:-@\[-`{-~\x80-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\u2000-\u206f\ufffd]+")
+_NAME = re.compile("[A-Za-z0-9_]+")
+# Punctuation that ends a word rather than being part of one, as `-`, `.` and `/` may be.
+_JOINED = re.compile(r"[^\W_].*[(){}\[\],;=<>|&!?].*[^\W_]")
 _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -76,19 +80,17 @@ class Query:
 def parse(text: str, filters: Filters = _UNFILTERED) -> Query:
     """Read what was typed. Never raises; limit, offset and times are brought into their ranges."""
     words = sanitize(text[:LONGEST]).translate(_SEPARATORS)
-    terms: dict[Term, None] = {}
-    excluded: dict[Term, None] = {}
-    surfaces: dict[str, None] = {}
-    for minus, title, phrase, word in _ITEM.findall(words):
-        found = _term(phrase or word, exact=bool(phrase), title=bool(title))
-        if found is None:
-            continue
-        if minus:
-            excluded[found] = None
-        elif len(terms) < MOST_WORDS:
-            terms[found] = None
-            surfaces |= dict.fromkeys(_surfaces(phrase or word))
-    return Query(text, tuple(terms), tuple(excluded)[:MOST_WORDS], tuple(surfaces), _in_range(filters))
+    items = [item for item in _ITEM.findall(words) if any(map(str.isalnum, item[2] or item[3]))]
+    wanted = [item for item in items if not item[0]][:MOST_WORDS]
+    unwanted = [item for item in items if item[0]][:MOST_WORDS]
+    surfaces = dict.fromkeys(word for item in wanted for word in _surfaces(item[2] or item[3]))
+    return Query(
+        text,
+        tuple(dict.fromkeys(_term(*item, alone=len(wanted) == 1) for item in wanted)),
+        tuple(dict.fromkeys(_term(*item, alone=True) for item in unwanted)),
+        tuple(surfaces),
+        _in_range(filters),
+    )
 
 
 def parse_when(text: str, now: int, tz: tzinfo, *, end: bool = False) -> int:
@@ -152,19 +154,16 @@ def _in_range(filters: Filters) -> Filters:
 # One word
 
 
-def _term(word: str, *, exact: bool, title: bool) -> Term | None:
-    """A word or phrase as FTS5 expressions; None when the index can hold nothing of it."""
-    if not any(map(str.isalnum, word)):
-        return None
-    pieces = segments(word)
-    whole = _phrase(pieces)
-    if not whole:
-        return None
-    forms = [whole] if exact else [whole, *_parts(word)]
-    loose = forms if exact else list(_loose(pieces)) or forms
+def _term(_: str, title: str, phrase: str, word: str, *, alone: bool) -> Term:
+    """An item of what was typed as FTS5 expressions. alone: no other words are asked for."""
+    pieces = segments(phrase or word)
+    forms = [_phrase(pieces)] if phrase else [_phrase(pieces), *_parts(word)]
+    loose = [] if phrase else list(_loose(pieces, by_piece=not alone or bool(_JOINED.search(word))))
+    forms, loose = list(dict.fromkeys(forms)), list(dict.fromkeys(loose)) or forms
     if title:
         forms, loose = [f"title : {form}" for form in forms], [f"title : {form}" for form in loose]
-    return Term(" OR ".join(forms), tuple(dict.fromkeys(loose)), exact or title, tuple(_needles(pieces)))
+    required = bool(phrase or title)
+    return Term(" OR ".join(forms), tuple(loose), required, tuple(_needles(pieces)))
 
 
 def _quoted(words: str) -> str:
@@ -176,15 +175,12 @@ def _phrase(pieces: list[str]) -> str:
     phrase would only be found at ends of runs; one character is the start of a bigram."""
     while pieces and not _spoken(pieces[-1]):
         pieces = pieces[:-1]
-    if not pieces:
-        return ""
-    spelt = [p if i % 2 == 0 else " ".join((*bigrams(p), p[-1])) for i, p in enumerate(pieces[:-1])]
-    last = pieces[-1]
+    words: list[str] = []
+    for i, piece in enumerate(pieces):
+        words += (*bigrams(piece), piece[-1]) if i % 2 else _WORD.findall(piece)
     if len(pieces) % 2:
-        return _quoted(" ".join((*spelt, last)).strip())
-    if len(last) == 1:
-        return _quoted(" ".join((*spelt, last)).strip()) + " *"
-    return _quoted(" ".join((*spelt, *bigrams(last))).strip())
+        return _quoted(" ".join(words))
+    return _quoted(" ".join(words)) + " *" if len(pieces[-1]) == 1 else _quoted(" ".join(words[:-1]))
 
 
 def _spoken(piece: str) -> bool:
@@ -194,27 +190,26 @@ def _spoken(piece: str) -> bool:
 
 def _parts(word: str) -> Iterator[str]:
     """The other spelling of a word with identifiers in it: the parts of each in a row, all of them."""
-    if not word.isascii():
-        return
-    split = [
-        [part for snake in piece.split("_") if snake for part in humps(snake) or (snake,)]
-        for piece in _PIECE.findall(word)
+    names = [
+        [part for snake in name.split("_") for part in humps(snake) or (snake,) if part] for name in _NAME.findall(word)
     ]
-    camel = any(humps(snake) for piece in _PIECE.findall(word) for snake in piece.split("_"))
-    if camel or (len(split) > 1 and any(len(parts) > 1 for parts in split)):
-        rows = [_quoted(" ".join(parts)) for parts in split if parts]
+    if word.isascii() and any(len(parts) > 1 for parts in names):
+        rows = [_quoted(" ".join(parts)) for parts in names if parts]
         yield rows[0] if len(rows) == 1 else f"({' AND '.join(rows)})"
 
 
-def _loose(pieces: list[str]) -> Iterator[str]:
-    """Runs as their bigrams, what stands between them whole. Single characters among others are left
-    out: each is the start of thousands of bigrams and says little."""
+def _loose(pieces: list[str], by_piece: bool) -> Iterator[str]:
+    """Runs as their bigrams, what stands between them whole and, `by_piece`, by its words and their parts.
+    Single characters among others are left out: each is the start of thousands of bigrams."""
     for i, piece in enumerate(pieces):
         if i % 2:
             yield from map(_quoted, bigrams(piece))
         elif _spoken(piece):
-            yield _quoted(_OWNER.sub("", piece.strip()))
+            yield _quoted(" ".join(_WORD.findall(piece)))
             yield from _parts(piece)
+            if by_piece:
+                words = [word for word in _WORD.findall(piece) if len(word) > 1]
+                yield from (_quoted(part) for word in words for part in (word, *humps(word)))
 
 
 def _needles(pieces: list[str]) -> Iterator[str]:
@@ -233,6 +228,6 @@ def _surfaces(word: str) -> Iterator[str]:
             yield piece
             yield from bigrams(piece)
         else:
-            for name in re.findall(r"[^\W_]+", piece):
+            for name in _WORD.findall(piece):
                 yield name.lower()
                 yield from (part.lower() for part in humps(name) if len(part) > 2)

@@ -8,6 +8,7 @@ a new user has something to search; it leaves again when real transcripts turn u
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +18,18 @@ from typing import NamedTuple
 from indexer import share
 from indexer.config import Config
 from indexer.files.discover import Found, Survey, default_roots, survey
-from indexer.ingest import Ingest
+from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.project import Resolver
 from indexer.sources.base import Source
 from indexer.store import bulk, checkpoints
-from indexer.store.connection import Connection, WriterLock, database_path, open_writer, transaction, translated
+from indexer.store.connection import (
+    Connection,
+    WriterLock,
+    database_path,
+    open_writer,
+    transaction,
+    translated,
+)
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
 from indexer.store.removal import forget_files_below
@@ -85,7 +93,9 @@ class _Meter:
                 self._tell(Progress(done_files, self._files, self.size, self._size, self.rows, self.seconds))
 
 
-def rescan(config: Config, source: Source, env: dict[str, str], tell: Callable[[Progress], None] | None = None) -> Report:
+def rescan(
+    config: Config, source: Source, env: dict[str, str], tell: Callable[[Progress], None] | None = None
+) -> Report:
     """Bring the memory of `config.home` up to date with the roots.
 
     Raises Busy when another process writes there, CorruptDatabase, NewerDatabase, IndexerError.
@@ -93,10 +103,23 @@ def rescan(config: Config, source: Source, env: dict[str, str], tell: Callable[[
     lock = WriterLock(config.home)
     try:
         seen, sample = _find(config, source, env)
-        with translated(), _store(config.home) as conn:
-            return _fill(conn, config, source, seen, sample, tell)
+        with _uncollected(), translated(), _store(config.home) as (conn, limit):
+            return _fill(conn, limit, config, source, seen, sample, tell)
     finally:
         lock.release()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Records hold no cycles, and there are thousands in hand at any time: the collector would look at
+    each of them again and again, for a tenth of the whole."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _find(config: Config, source: Source, env: dict[str, str]) -> tuple[Survey, bool]:
@@ -108,16 +131,16 @@ def _find(config: Config, source: Source, env: dict[str, str]) -> tuple[Survey, 
 
 
 @contextmanager
-def _store(home: Path) -> Iterator[Connection]:
-    """The database to fill: a side file, published at the end, when there is nothing to add to.
+def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
+    """The database to fill, and in batches of what size.
 
-    Also an interrupted load is published: what it has read need not be read again."""
+    When there is nothing to add to, a side file, published at the end. Also an interrupted load is published: what it has read need not be read again."""
     if database_path(home).exists():
         conn = open_writer(home)
         migrate(conn)
         if not bulk.is_empty(conn):
             try:
-                yield conn
+                yield conn, LIVE
                 conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 conn.close()
@@ -125,7 +148,7 @@ def _store(home: Path) -> Iterator[Connection]:
         conn.close()
     side = bulk.open_side(home)
     try:
-        yield side
+        yield side, BULK
     except KeyboardInterrupt:
         bulk.publish(side, home)
         raise
@@ -134,6 +157,7 @@ def _store(home: Path) -> Iterator[Connection]:
 
 def _fill(
     conn: Connection,
+    limit: Size,
     config: Config,
     source: Source,
     seen: Survey,
@@ -148,7 +172,7 @@ def _fill(
     todo = _changed(conn, source, seen.found)
     meter = _Meter(tell, len(todo), sum(found.stat.size for found in todo))
     resolver = Resolver(config.environments, git_remote=config.git_remote)
-    ingest = Ingest(conn, source, resolver)
+    ingest = Ingest(conn, source, resolver, limit=limit)
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest, todo)

@@ -69,6 +69,7 @@ _UNSAFE = re.compile(
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
+_MARK = 64
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -108,7 +109,7 @@ def cut(text: str, limit: int = 65536) -> str:
     if len(text) * 4 <= limit:
         return text
     data = text.encode("utf-8", "surrogatepass")
-    mark = _CUT.search(text)
+    mark = _CUT.search(text, len(text) - _MARK)
     if len(data) - (len(mark[0].encode()) if mark else 0) <= limit:
         return text
     end = limit

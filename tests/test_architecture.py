@@ -86,9 +86,7 @@ def read(name: str, path: Path, known: Collection[str]) -> Module:
     tree = ast.parse(text)
     inside = {id(node) for function in functions(tree) for node in ast.walk(function)}
     found = tuple(
-        Import(target, ours, id(node) in inside)
-        for node in ast.walk(tree)
-        for target, ours in targets(node, known)
+        Import(target, ours, id(node) in inside) for node in ast.walk(tree) for target, ours in targets(node, known)
     )
     return Module(name, path, text, tree, found)
 
@@ -150,9 +148,7 @@ def test_imports_go_down() -> None:
 
 
 def test_no_import_cycles() -> None:
-    graph = {
-        name: {found.target for found in module.imports if found.ours} for name, module in modules().items()
-    }
+    graph = {name: {found.target for found in module.imports if found.ours} for name, module in modules().items()}
     while leaves := {name for name, needs in graph.items() if not needs & graph.keys() - {name}}:
         graph = {name: needs for name, needs in graph.items() if name not in leaves}
     assert sorted(graph) == []
@@ -275,13 +271,10 @@ def test_no_exception_is_passed_over() -> None:
 
 def does_something(module: Module) -> bool:
     """Has a function, or a method that is neither special nor a Protocol's."""
-    protocols = [
-        node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef) and is_protocol(node)
-    ]
+    protocols = [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef) and is_protocol(node)]
     declared = {id(function) for node in protocols for function in functions(node)}
     return any(
-        id(function) not in declared and not function.name.startswith("__")
-        for function in functions(module.tree)
+        id(function) not in declared and not function.name.startswith("__") for function in functions(module.tree)
     )
 
 

@@ -381,8 +381,6 @@ def test_the_users_file_is_where_the_platform_keeps_settings(isolated: Path) -> 
 
 
 def test_every_setting_is_used() -> None:
-    code = "\n".join(
-        file.read_text(encoding="utf-8") for file in INDEXER.rglob("*.py") if file.name != "config.py"
-    )
+    code = "\n".join(file.read_text(encoding="utf-8") for file in INDEXER.rglob("*.py") if file.name != "config.py")
     names = [name for name in config.Config.__dataclass_fields__ if name != "origins"]
     assert [name for name in names if not re.search(rf"\.{name}\b", code)] == []

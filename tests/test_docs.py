@@ -18,9 +18,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROGRAM = "transcript-indexer"
 
 
-def verbs(
-    parser: argparse.ArgumentParser, name: str = PROGRAM
-) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def verbs(parser: argparse.ArgumentParser, name: str = PROGRAM) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command that can be run, as `transcript-indexer project explain`, with its parser."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not below:
@@ -54,9 +52,7 @@ def test_every_command_has_help(verb: str) -> None:
 
 
 def options(verb: str) -> set[str]:
-    return {
-        option for action in VERBS[verb]._actions for option in action.option_strings if option[:2] == "--"
-    }
+    return {option for action in VERBS[verb]._actions for option in action.option_strings if option[:2] == "--"}
 
 
 def test_every_option_of_search_is_in_the_readme() -> None:

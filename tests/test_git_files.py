@@ -60,9 +60,7 @@ def addresses(path: Path, home: Path | str = "/nonexistent") -> dict[str, str | 
 
 class TestSettings:
     def test_a_config_as_git_writes_it(self) -> None:
-        data = (
-            b'[core]\n\tbare = false\n[remote "origin"]\n\turl = git@host:a/b.git\n\tfetch = +refs/*:refs/*\n'
-        )
+        data = b'[core]\n\tbare = false\n[remote "origin"]\n\turl = git@host:a/b.git\n\tfetch = +refs/*:refs/*\n'
         assert list(settings(data)) == [
             Setting("core", "", "bare", "false"),
             Setting("remote", "origin", "url", "git@host:a/b.git"),
@@ -506,9 +504,7 @@ class TestRemotes:
         assert addresses(main) == {"origin": None}
 
     def test_the_first_url_is_the_one_fetched_from(self, tmp_path: Path) -> None:
-        config = ORIGIN.format(
-            "\n\tpushurl = https://host/push/it\n\turl = https://host/a/b\n\turl = https://host/c/d"
-        )
+        config = ORIGIN.format("\n\tpushurl = https://host/push/it\n\turl = https://host/a/b\n\turl = https://host/c/d")
         assert addresses(repository(tmp_path / "repo", config)) == {"origin": "host/a/b"}
 
     def test_a_worktree_has_those_of_its_repository(self, tmp_path: Path) -> None:
@@ -567,9 +563,7 @@ class TestAsGitItself:
         place = tmp_path / "Shop"
         place.mkdir()
         self.git(place, "init")
-        self.git(
-            place, "-c", "user.name=a", "-c", "user.email=a@b.invalid", "commit", "--allow-empty", "-m", "x"
-        )
+        self.git(place, "-c", "user.name=a", "-c", "user.email=a@b.invalid", "commit", "--allow-empty", "-m", "x")
         self.git(place, "remote", "add", "origin", "git@host.invalid:Team/Shop.git")
         return place
 
@@ -580,9 +574,7 @@ class TestAsGitItself:
 
     def test_a_repository_and_its_worktree(self, main: Path, tmp_path: Path) -> None:
         self.git(main, "worktree", "add", str(tmp_path / "feature"), "-b", "feature")
-        assert (
-            root(tmp_path / "feature") == root(main) == Path(self.git(main, "rev-parse", "--show-toplevel"))
-        )
+        assert root(tmp_path / "feature") == root(main) == Path(self.git(main, "rev-parse", "--show-toplevel"))
         assert addresses(tmp_path / "feature") == {"origin": "host.invalid/Team/Shop"}
 
     def test_values_as_git_escapes_them(self, main: Path) -> None:

@@ -150,9 +150,7 @@ class TestEvidence:
 
 
 class TestGitRemote:
-    def test_one_repository_in_all_its_places_is_one_project(
-        self, tmp_path: Path, resolver: Resolver
-    ) -> None:
+    def test_one_repository_in_all_its_places_is_one_project(self, tmp_path: Path, resolver: Resolver) -> None:
         main = repository(tmp_path / "Shop-API", SHOP)
         places = [
             main,
@@ -167,9 +165,7 @@ class TestGitRemote:
         ]
         assert keys(resolver, *places) == {"example.invalid/team/shop-api"}
 
-    def test_git_is_never_run(
-        self, tmp_path: Path, resolver: Resolver, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_git_is_never_run(self, tmp_path: Path, resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> None:
         main = worktree(repository(tmp_path / "main", SHOP), tmp_path / "wt")
         monkeypatch.setenv("PATH", "")
         for name in ("Popen", "run"):
@@ -180,9 +176,7 @@ class TestGitRemote:
     def test_the_name_is_spelled_as_in_the_remote(self, tmp_path: Path, resolver: Resolver) -> None:
         main = repository(tmp_path / "folder", SHOP)
         root = str(main)
-        assert resolver.resolve(root) == Resolution(
-            "example.invalid/team/shop-api", "Shop-API", "git-remote", root
-        )
+        assert resolver.resolve(root) == Resolution("example.invalid/team/shop-api", "Shop-API", "git-remote", root)
 
     def test_two_repositories_of_one_name_stay_two(self, tmp_path: Path, resolver: Resolver) -> None:
         places = [
@@ -212,9 +206,7 @@ class TestGitRemote:
         assert keys(resolver, main, folder(main / "src")) == {path_key(main)}
         assert "git remotes: switched off in the config" in resolver.explain(str(main))
 
-    def test_a_remote_added_later_does_not_split_a_running_service(
-        self, tmp_path: Path, resolver: Resolver
-    ) -> None:
+    def test_a_remote_added_later_does_not_split_a_running_service(self, tmp_path: Path, resolver: Resolver) -> None:
         main = repository(tmp_path / "repo")
         before = resolver.resolve(str(main))
         (main / ".git" / "config").write_text(f'[remote "origin"]\nurl = {SHOP}\n')
@@ -301,9 +293,7 @@ class TestPath:
         (tmp_path / "Shop").symlink_to(main)
         assert resolver.resolve(str(tmp_path / "Shop")) == (path_key(main), "Shop", "path", str(main))
 
-    def test_a_gone_directory_outside_any_repository_is_itself(
-        self, tmp_path: Path, resolver: Resolver
-    ) -> None:
+    def test_a_gone_directory_outside_any_repository_is_itself(self, tmp_path: Path, resolver: Resolver) -> None:
         assert keys(resolver, tmp_path / "Gone" / "x") == {path_key(tmp_path / "gone" / "x")}
 
     @pytest.mark.parametrize("part", [".claude/worktrees/noble-hare", ".worktrees/noble-hare"])
@@ -434,16 +424,11 @@ class TestEnvironment:
 
     def test_the_first_rule_wins_over_all_else(self, tmp_path: Path, home: Path) -> None:
         main = repository(tmp_path / "repo", SHOP)
-        rules = [
-            Environment(name, (pattern,))
-            for name, pattern in [("One", "nope"), ("Two", "repo"), ("Three", "**")]
-        ]
+        rules = [Environment(name, (pattern,)) for name, pattern in [("One", "nope"), ("Two", "repo"), ("Three", "**")]]
         made = Resolver(rules, home=str(home)).resolve(str(main))
         assert made == Resolution("two", "Two", "environment", str(main))
 
-    def test_a_repository_that_fits_takes_its_subfolders_and_worktrees_along(
-        self, tmp_path: Path, home: Path
-    ) -> None:
+    def test_a_repository_that_fits_takes_its_subfolders_and_worktrees_along(self, tmp_path: Path, home: Path) -> None:
         main = repository(tmp_path / "work" / "shop", SHOP)
         resolver = Resolver([Environment("Acme", (f"{tmp_path}/work/*",))], home=str(home))
         places = [main, folder(main / "src"), worktree(main, tmp_path / "wt"), main / ".worktrees" / "gone"]

@@ -293,9 +293,7 @@ def test_camel_case_beside_chinese_has_its_parts() -> None:
 
 
 def test_every_character_of_a_run_is_a_character_to_the_tokeniser(index: sqlite3.Connection) -> None:
-    runs = [
-        chr(c) for c in range(0xE00, sys.maxunicode) if text.search_tokens(f"{chr(c)}a") == f" {chr(c)} a"
-    ]
+    runs = [chr(c) for c in range(0xE00, sys.maxunicode) if text.search_tokens(f"{chr(c)}a") == f" {chr(c)} a"]
     assert len(runs) > 100_000
     index.executemany("INSERT INTO t VALUES (?)", ((c,) for c in runs))
     index.execute("CREATE VIRTUAL TABLE words USING fts5vocab(t, 'row')")
@@ -307,9 +305,7 @@ def test_segments_alternate_between_spaced_and_unspaced() -> None:
     assert text.segments("plain") == ["plain"]
 
 
-@pytest.mark.parametrize(
-    ("run", "pairs"), [("", []), ("项", []), ("项目", ["项目"]), ("项目配", ["项目", "目配"])]
-)
+@pytest.mark.parametrize(("run", "pairs"), [("", []), ("项", []), ("项目", ["项目"]), ("项目配", ["项目", "目配"])])
 def test_bigrams(run: str, pairs: list[str]) -> None:
     assert text.bigrams(run) == pairs
 

@@ -27,35 +27,40 @@ DEBUG = "TRANSCRIPT_INDEXER_DEBUG"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code. Only `--help` and `--version` leave by SystemExit(0)."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    """Run one command; returns its exit code. Only `--help` leaves by SystemExit(0)."""
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+        return BROKEN_PIPE
+    return code
+
+
+def _run(words: list[str]) -> int:
     out = Output.plain(as_json="--json" in words)
     try:
         args = parse(words)
         out = Output.of(args)
         module, _, function = args.run.partition(":")
-        code = getattr(import_module(module), function)(args, out)
-        sys.stdout.flush()
+        return int(getattr(import_module(module), function)(args, out))
     except IndexerError as error:
         return _fail(out, error)
     except KeyboardInterrupt as interrupt:
         return _interrupted(out, str(interrupt) or "interrupted")
     except BrokenPipeError:
-        discard_stdout()
-        return BROKEN_PIPE
+        raise
+    except SystemExit:
+        sys.stdout.flush()
+        raise
     except Exception as error:  # noqa: BLE001 - the outermost door: a user gets one line, not a traceback
         if os.environ.get(DEBUG) == "1":
             sys.excepthook(type(error), error, error.__traceback__)
         return _fail(out, _internal(error))
-    return int(code)
 
 
 def _fail(out: Output, error: IndexerError) -> int:
-    try:
-        out.error(error)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        discard_stdout()
+    out.error(error)
     return error.exit_code
 
 

@@ -53,7 +53,8 @@ def watch(args: Namespace, out: Output) -> int:
     """
     settings = config.load(args.home, args.roots)
     with _stopping() as (stop, received):
-        out.note("watching; Ctrl-C stops")
+        if sys.stderr.isatty():
+            out.note("watching; Ctrl-C stops")
         app.watch(settings, stop)
     return 130 if signal.SIGINT in received else 0
 

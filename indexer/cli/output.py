@@ -22,28 +22,30 @@ from indexer.text import sanitize
 
 SCHEMA_VERSION = 1
 """Of every JSON answer. Fields may be added; raised when one changes its meaning or goes."""
-NARROWEST, UNLIMITED = 40, 120
+NARROWEST, PIPE, UNWRAPPED = 40, 120, 1 << 30
 
 
 class Output(NamedTuple):
-    """How one call answers. width: columns to fill; of a pipe a moderate guess."""
+    """How one call answers. width: columns to fill, of a pipe a moderate guess. page: columns of running
+    text, which is left as it is for a pipe."""
 
     as_json: bool
     style: Style
     width: int
+    page: int
 
     @staticmethod
     def plain(as_json: bool) -> Output:
         """Before the arguments are understood: no colour."""
-        return Output(as_json, Style(False), UNLIMITED)
+        return Output(as_json, Style(False), PIPE, UNWRAPPED)
 
     @staticmethod
     def of(args: Namespace) -> Output:
         """As `--json` and `--color` say, and what is at the other end."""
         if not sys.stdout.isatty():
-            return Output(args.json, Style(wants_color(args.color, sys.stdout)), UNLIMITED)
+            return Output(args.json, Style(wants_color(args.color, sys.stdout)), PIPE, UNWRAPPED)
         columns = max(NARROWEST, shutil.get_terminal_size().columns)
-        return Output(args.json, Style(wants_color(args.color, sys.stdout)), columns)
+        return Output(args.json, Style(wants_color(args.color, sys.stdout)), columns, columns)
 
     def data(self, answer: Mapping[str, object]) -> None:
         """Print an answer as JSON: one line for programs, indented on a terminal."""

@@ -172,9 +172,7 @@ def _watch(commands: Any) -> None:
 
 
 def _rescan(commands: Any) -> None:
-    _command(
-        commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing"
-    )
+    _command(commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing")
 
 
 def _search(commands: Any) -> None:
@@ -223,9 +221,7 @@ def _projects(commands: Any) -> None:
 def _project(commands: Any) -> None:
     parser = _command(commands, "project", "", "ask about one project")
     questions = parser.add_subparsers(metavar="QUESTION", dest="question", required=True)
-    explain = _sub(
-        questions, "explain", "indexer.cli.lists:explain", "say which project a folder is, and why"
-    )
+    explain = _sub(questions, "explain", "indexer.cli.lists:explain", "say which project a folder is, and why")
     explain.add_argument("path", metavar="PATH", nargs="?", default=".", help="the folder (default: here)")
 
 
@@ -245,9 +241,7 @@ def _config(commands: Any) -> None:
 
 
 def _sub(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + "."
-    )
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     parser.set_defaults(run=run)
     _common(parser, 2)
     return parser

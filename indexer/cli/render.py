@@ -74,9 +74,9 @@ def _columns_of(char: str) -> int:
 
 def fit(text: str, width: int) -> str:
     """The text, cut to `width` columns with `…` at the end if it is longer."""
-    if columns(text) <= width:
+    if _end(text, 0, width) == len(text):
         return text
-    return _head(text, width - 1)[0] + "…"
+    return text[: _end(text, 0, width - 1)] + "…"
 
 
 def pad(text: str, width: int) -> str:
@@ -90,27 +90,33 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
-    while columns(text) > width:
-        head, _ = _head(text, width)
-        # Scripts without spaces break anywhere; a word too long for the line does too.
-        cut = head.rfind(" ") if " " in head.strip() else -1
-        head = head[:cut] if cut > 0 else head or text[0]
-        yield head
-        text = text[len(head) :].lstrip(" ")
-        if not text:
+    """One line in several, at spaces. Works by position: a prompt may be one line of megabytes."""
+    start = 0
+    while (end := _end(text, start, width)) < len(text):
+        cut = end if text[end] == " " else text.rfind(" ", start, end)
+        # Scripts without spaces break anywhere, and so does a word too long for the line.
+        if cut < 0 or not text[start:cut].strip(" "):
+            cut = max(end, start + 1)
+        yield text[start:cut]
+        start = cut
+        while start < len(text) and text[start] == " ":
+            start += 1
+        if start == len(text):
             return
-    yield text
+    yield text[start:]
 
 
-def _head(text: str, width: int) -> tuple[str, int]:
-    """The longest beginning of at most `width` columns, and its columns."""
+def _end(text: str, start: int, width: int) -> int:
+    """Where the longest piece from `start` ends that takes at most `width` columns."""
+    piece = text[start : start + width]
+    if piece.isascii():
+        return start + len(piece)
     used = 0
-    for index, char in enumerate(text):
-        wide = _columns_of(char)
-        if used + wide > width:
-            return text[:index], used
-        used += wide
-    return text, used
+    for index in range(start, len(text)):
+        used += _columns_of(text[index])
+        if used > width:
+            return index
+    return len(text)
 
 
 def highlight(text: str, words: Sequence[str], style: Style) -> str:

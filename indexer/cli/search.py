@@ -74,9 +74,7 @@ def _filters(conn: Connection, settings: Config, args: Namespace) -> Filters:
 
 def _kinds(given: Sequence[str]) -> tuple[str, ...] | None:
     """Kinds of all `--kind`s, each of which may hold several. Raises UsageError for an unknown one."""
-    names = [
-        name.strip().lower().replace("-", "_") for text in given for name in text.split(",") if name.strip()
-    ]
+    names = [name.strip().lower().replace("-", "_") for text in given for name in text.split(",") if name.strip()]
     for name in names:
         if name not in KINDS:
             close = difflib.get_close_matches(name, KINDS, n=1)
@@ -119,8 +117,7 @@ def _answer(query: Query, results: Results, groups: list[_Group] | None) -> dict
     }
     if groups is not None:
         answer["groups"] = [
-            views.session_json(group.session) | {"results": [hit.id for hit in group.hits]}
-            for group in groups
+            views.session_json(group.session) | {"results": [hit.id for hit in group.hits]} for group in groups
         ]
     return answer
 
@@ -147,9 +144,12 @@ def _hit_json(hit: Hit) -> dict[str, object]:
 
 def _print(out: Output, query: Query, results: Results, groups: list[_Group] | None) -> None:
     if groups is None:
-        out.lines(line for hit in results.hits for line in _hit_lines(hit, query, out))
+        blocks = [_hit_lines(hit, query, out) for hit in results.hits]
     else:
-        out.lines(line for group in groups for line in _group_lines(group, query, out))
+        blocks = [_group_lines(group, query, out) for group in groups]
+    for number, block in enumerate(blocks):
+        out.lines([""] if number else [])
+        out.lines(block)
     for note in results.notes:
         out.note(f"note: {note}")
     out.note(_summary(query, results))
@@ -170,19 +170,18 @@ def _group_lines(group: _Group, query: Query, out: Output) -> Iterator[str]:
     yield out.style.dim(fit(about, out.width))
     yield out.style.name(views.resume_text(session) or one_line(session.session))
     for hit in group.hits:
-        yield from _hit_lines(hit, query, out)
+        yield from ("  " + line for line in _hit_lines(hit, query, out))
 
 
 def _hit_lines(hit: Hit, query: Query, out: Output) -> Iterator[str]:
     """Its id and title; what was found, a few lines of it; where and when."""
     style = out.style
     name = f"{GLYPHS.get(hit.kind, '·')} {hit.id}"
-    title = fit(one_line(hit.title), max(10, out.width - columns(name) - 2))
+    title = fit(one_line(hit.title), max(10, out.width - columns(name) - 4))
     yield f"{style.name(name)}  {style.bold(title)}".rstrip()
-    for line in _snippet(hit, out.width - 2):
+    for line in _snippet(hit, out.width - 4):
         yield "  " + highlight(line, query.words, style)
     yield "  " + style.dim(aside(one_line(hit.project), when(hit.time), views.place_text(hit.source)))
-    yield ""
 
 
 def _snippet(hit: Hit, width: int) -> list[str]:

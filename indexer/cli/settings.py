@@ -17,13 +17,9 @@ def show(args: Namespace, out: Output) -> int:
     """Print every setting with its value and where that came from."""
     shown = list(config.load(args.home, args.roots).shown())
     if out.as_json:
-        out.data(
-            {"settings": [{"key": key, "value": value, "origin": origin} for key, value, origin in shown]}
-        )
+        out.data({"settings": [{"key": key, "value": value, "origin": origin} for key, value, origin in shown]})
         return 0
-    rows = [
-        (f"{key} = {one_line(json.dumps(value, ensure_ascii=False))}", origin) for key, value, origin in shown
-    ]
+    rows = [(f"{key} = {one_line(json.dumps(value, ensure_ascii=False))}", origin) for key, value, origin in shown]
     width = min(max(columns(setting) for setting, _ in rows), out.width // 2)
     out.lines(f"{pad(setting, width)}  {out.style.dim(one_line(origin))}" for setting, origin in rows)
     return 0

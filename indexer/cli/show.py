@@ -52,7 +52,7 @@ def _show_item(out: Output, found: Item) -> None:
     if out.as_json:
         out.data({"item": _item_json(found)})
     else:
-        out.lines(_item_lines(found, out.style, out.width))
+        out.lines(_item_lines(found, out.style, out.page))
 
 
 def _item_json(found: Item) -> dict[str, object]:
@@ -120,7 +120,7 @@ def _turn(found: Item) -> str:
 
 def _small(content: dict[str, object]) -> Iterator[tuple[str, str]]:
     for name, value in content.items():
-        if name not in _BODY and value not in (None, "", 0):
+        if name not in (*_BODY, "answered") and value not in (None, "", 0):
             yield name.replace("_", " "), "yes" if name in _FLAGS else _plain(name, value)
     if content.get("answered") == 0:
         yield "answered", "not yet"
@@ -158,7 +158,7 @@ def _show_session(out: Output, session: Session, steps: list[Step]) -> None:
         return
     out.lines([out.style.bold(one_line(views.title(session)) or "(untitled)")])
     out.lines(views.session_facts(session, out.style))
-    out.lines(line for step in steps if _loud(step) for line in _step_lines(step, out.style, out.width))
+    out.lines(line for step in steps if _loud(step) for line in _step_lines(step, out.style, out.page))
 
 
 def _step_json(step: Step) -> dict[str, object]:
@@ -181,9 +181,20 @@ def _step_lines(step: Step, style: Style, width: int) -> Iterator[str]:
     indent = "    " if step.sidechain else ""
     head = f"{indent}{GLYPHS[step.kind]} "
     if step.kind in ("tool_use", "event"):
-        yield head + aside(style.dim(one_line(glance(step.text, 100))), style.name(step.id))
+        yield head + aside(style.dim(one_line(glance(_gist(step.text), 100))), style.name(step.id))
         return
     yield ""
     yield head + aside(style.name(step.id), style.dim(when(step.time)))
     for line in wrap(step.text, width - len(indent) - 2):
         yield f"{indent}  {line}"
+
+
+def _gist(text: str) -> str:
+    """A tool's name and what it was given first: of `Bash {"command": "ls", …}` it is `Bash ls`."""
+    name, _, given = text.partition(" ")
+    try:
+        found = json.loads(given)
+    except ValueError:
+        return text
+    first = next(iter(found.values()), "") if isinstance(found, dict) else found
+    return f"{name} {first}"

@@ -119,8 +119,7 @@ def _status_json(found: _Status) -> dict[str, object]:
             "wal_bytes": found.wal,
             "free_bytes": found.free,
         },
-        "files": {"known": len(found.files)}
-        | {name: statuses[name] for name in ("active", "gone", "unreadable")},
+        "files": {"known": len(found.files)} | {name: statuses[name] for name in ("active", "gone", "unreadable")},
         "behind": {"files": len(found.behind), "bytes": sum(found.behind.values())},
         "unreadable": [{"file": f.path, "reason": f.error} for f in found.files if f.status == "unreadable"],
         "dead_letters": [letter._asdict() for letter in found.dead_letters],
@@ -135,11 +134,7 @@ def _status_json(found: _Status) -> dict[str, object]:
 def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     statuses = Counter(file.status for file in found.files)
     active, gone = f"{statuses['active']:,} followed", f"{statuses['gone']:,} gone (their memory stays)"
-    behind = (
-        aside(size(sum(found.behind.values())), many(len(found.behind), "file"))
-        if found.behind
-        else "nothing"
-    )
+    behind = aside(size(sum(found.behind.values())), many(len(found.behind), "file")) if found.behind else "nothing"
     lines = [
         (
             "memory",

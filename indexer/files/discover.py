@@ -87,9 +87,7 @@ def look(paths: Iterable[str], within: Sequence[Place], source: Source) -> Surve
     walk = Walk(within)
     start = [place for path in sorted(set(map(transcript_of, paths))) if (place := locate(path, within))]
     found = [one for folder in walk.run(start) for one in describe(folder, source)]
-    return Survey(
-        tuple(found), walk.directories, tuple(walk.outside), tuple(walk.problems.items()), tuple(walk.gone)
-    )
+    return Survey(tuple(found), walk.directories, tuple(walk.outside), tuple(walk.problems.items()), tuple(walk.gone))
 
 
 def newest_first(found: Iterable[Found]) -> list[Found]:

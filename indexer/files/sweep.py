@@ -74,7 +74,7 @@ class Sweeper:
         settled: Mapping[str, tuple[int, ...]],
         wall: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`settled`: the stats (fields of Stat) of what earlier runs read to its end. `wall`: ns since 1970."""
+        """`settled`: the stats (fields of Stat) of what earlier runs read to its end. `wall`: ns of 1970."""
         self._roots = roots
         self._source = source
         self._wall = wall
@@ -123,7 +123,8 @@ class Sweeper:
         """Look at the files written last, and into the folders that changed."""
         began = time.thread_time()
         walk, result = Walk(self._everywhere, self._directories), _Result(count_missed=True)
-        for folder in walk.run(self._places_of([*self._hot, *self._changed_folders()])):
+        # Folders first: a file met with its folder is not looked at again, one met alone has no side files.
+        for folder in walk.run(self._places_of([*self._changed_folders(), *self._hot])):
             self._compare(folder, result)
         self._directories |= self._trusted(walk.directories)
         self._drop_gone(walk.gone, walk, result)
@@ -185,7 +186,7 @@ class Sweeper:
             del self._hot[next(iter(self._hot))]
 
     def _changed_folders(self) -> list[str]:
-        changed = []
+        changed = [at.path for at in self._everywhere if at.path not in self._directories]
         for path, mtime_ns in list(self._directories.items()):
             try:
                 if os.stat(path).st_mtime_ns != mtime_ns:

@@ -120,9 +120,7 @@ def _reader(fd: int, offset: int) -> BinaryIO:
     return file
 
 
-def _seldom(
-    file: BinaryIO, data: bytes, start: int, number: int, size: int, longest: int
-) -> Line | Oversize | None:
+def _seldom(file: BinaryIO, data: bytes, start: int, number: int, size: int, longest: int) -> Line | Oversize | None:
     """What `readline` gave, when it may be the turn's last line, a part of a line, or an endless one."""
     end = start + len(data)
     if data[-1] == NEWLINE:

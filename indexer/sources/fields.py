@@ -30,9 +30,7 @@ _KIND_MOST = 64
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _RANDOM = r"[A-Za-z0-9_-]{16,240}"
 
-is_strong_tool_id = re.compile(
-    rf"(?:toolu_(?:vrtx_|bdrk_)?+|tooluse_|call_(?:function_)?+){_RANDOM}|{_UUID}"
-).fullmatch
+is_strong_tool_id = re.compile(rf"(?:toolu_(?:vrtx_|bdrk_)?+|tooluse_|call_(?:function_)?+){_RANDOM}|{_UUID}").fullmatch
 """Truthy for a tool_use id that is unique over the store."""
 
 is_strong_message_id = re.compile(rf"msg_(?:vrtx_|bdrk_)?+{_RANDOM}|{_UUID}").fullmatch

@@ -147,30 +147,29 @@ def _visible(content: object) -> _Visible:
 def _unwrapped(text: str) -> tuple[str, bool]:
     """`text` without wrapper elements, and whether a private one was among them.
 
-    An element nested in one of its own name ends with its own tag. Linear in the length of `text`.
+    An element nested in one of its own name ends with its own tag; where elements overlap, all of both
+    goes. An unclosed `<private>` that a program wrote, inside its own wrapper, hides nothing else.
     """
-    if "<" not in text:
-        return text, False
-    tags = list(_TAG.finditer(text))
+    tags = list(_TAG.finditer(text)) if "<" in text else []
     if not tags:
         return text, False
-    ends = _ends(tags, len(text))
+    ends = _ends(tags)
     kept: list[str] = []
     at, private = 0, False
     for tag in tags:
-        end = ends.get(tag.start(), -1)
-        if tag.start() < at or end < 0:
+        start, is_private = tag.start(), tag[2].lower() == _PRIVATE
+        end = ends.get(start, len(text) if is_private and start >= at and not tag[1] else -1)
+        if end <= at:
             continue
-        kept.append(text[at : tag.start()])
+        kept.append(text[at:start])
         at = end
-        private |= tag[2].lower() == _PRIVATE
+        private |= is_private
     kept.append(text[at:])
     return "".join(kept), private
 
 
-def _ends(tags: list[re.Match[str]], length: int) -> dict[int, int]:
-    """Where the element of each opening tag ends, by the tag's start; unclosed tags are absent, but
-    `private` ends with the text."""
+def _ends(tags: list[re.Match[str]]) -> dict[int, int]:
+    """Where the element of each opening tag ends, by the tag's start; unclosed ones are absent."""
     ends: dict[int, int] = {}
     opened: dict[str, list[int]] = {}
     for tag in tags:
@@ -181,6 +180,4 @@ def _ends(tags: list[re.Match[str]], length: int) -> dict[int, int]:
             stack.append(tag.start())
         elif stack:
             ends[stack.pop()] = tag.end()
-    for start in opened.get(_PRIVATE, ()):
-        ends[start] = length
     return ends

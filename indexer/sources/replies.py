@@ -50,6 +50,8 @@ def read(record: Fields, message: Fields, uuid: str) -> list[Record]:
         text = ""
     else:
         return [_MALFORMED]
+    if "\0" in text:
+        text = clean(text)
     model = message.get("model")
     if "isApiErrorMessage" in record and record["isApiErrorMessage"] is True:
         records.insert(0, turn_events.error(record, text))
@@ -96,10 +98,7 @@ def _blocks(content: list[Any], uuid: str, records: list[Record]) -> str:
             texts.append(block["text"])
         elif kind not in _THINKING:
             records.append(ignored(kind, "block:"))
-    if not texts:
-        return ""
-    text = "\n".join(texts)
-    return clean(text) if "\0" in text else text
+    return "\n".join(texts)
 
 
 def _tool_use(block: Fields, uuid: str, before: list[Record]) -> Record:
@@ -112,7 +111,7 @@ def _tool_use(block: Fields, uuid: str, before: list[Record]) -> Record:
     path = None
     if type(given) is dict:
         path = given["file_path"] if "file_path" in given else _other_path(given)
-        if type(path) is not str:
+        if type(path) is not str or not path:
             path = None
     identity = tool_use_id if is_strong_tool_id(tool_use_id) else _scoped(tool_use_id, uuid, before)
     return _new(ToolUse, (identity, tool_use_id, name, given, path))

@@ -40,9 +40,7 @@ def read(record: Fields, content: list[Any]) -> list[Record]:
     return records
 
 
-def _read_block(
-    record: Fields, block: Fields, tool_use_id: str, detail: Fields, records: list[Record]
-) -> None:
+def _read_block(record: Fields, block: Fields, tool_use_id: str, detail: Fields, records: list[Record]) -> None:
     text = block.get("content")
     if type(text) is not str:
         text = _text(text)

@@ -193,7 +193,7 @@ def _todos(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
     listed = detail["newTodos"]
     if type(listed) is not list:
         return []
-    tasks = [facts(todo, _TODO_FACTS) for todo in listed[:_LIST_MOST]]
+    tasks = [task for todo in listed[:_LIST_MOST] if (task := facts(todo, _TODO_FACTS))]
     return [TurnEvent("task", bounded({"tool_use_id": tool_use_id, "op": "list", "tasks": tasks}))]
 
 

@@ -1,8 +1,9 @@
 """Loads a whole history into a side file, which then takes the database's place in one rename.
 
 The side file has its journal in memory and no syncing (8 instead of 12 us a row, as much as without any
-journal: performance.md section 3; and an interrupted batch can be rolled back). Its readers' indexes, triggers and full-text index are made last, from sorted rows. A crash leaves the
-database as it was, and a side file that the next run throws away.
+journal: performance.md section 3; and an interrupted batch can be rolled back). Its readers' indexes,
+triggers and full-text index are made last, from sorted rows. A crash leaves the database as it was, and a
+side file that the next run throws away.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
@@ -22,6 +22,8 @@ _COLUMNS = (
     "head_hash, tail_len, tail_hash, generation, status, parser_version, first_epoch, last_epoch, ignored, last_error"
 )
 
+
+_IGNORED = [name.strip() for name in _COLUMNS.split(",")].index("ignored")
 
 STALE = 1 << 40
 """Taken from a record's position when its file starts over: what is seen again gets its place back,
@@ -91,9 +93,9 @@ class Probe(Protocol):
         ...
 
 
-def _row(values: tuple[object, ...]) -> FileRow:
-    row = FileRow(*values)  # type: ignore[arg-type]  the columns are listed in the order of the fields
-    row.ignored = orjson.loads(str(row.ignored))
+def _row(values: tuple[Any, ...]) -> FileRow:
+    row = FileRow(*values)
+    row.ignored = orjson.loads(values[_IGNORED])
     row.head_hash, row.tail_hash = row.head_hash or b"", row.tail_hash or b""
     return row
 
@@ -110,7 +112,9 @@ def _others(conn: sqlite3.Connection, path: str, dev: int, ino: int, probe: Prob
     same_inode = f"SELECT {_COLUMNS} FROM ingest_files WHERE ino = ? AND dev = ? AND path <> ? AND offset > 0"
     yield from map(_row, conn.execute(same_inode, (ino, dev, path)).fetchall())
     lengths = "SELECT DISTINCT head_len FROM ingest_files WHERE status IN ('gone', 'replaced') AND head_len > 0"
-    lost = f"SELECT {_COLUMNS} FROM ingest_files WHERE status IN ('gone', 'replaced') AND head_len = ? AND head_hash = ?"
+    lost = (
+        f"SELECT {_COLUMNS} FROM ingest_files WHERE status IN ('gone', 'replaced') AND head_len = ? AND head_hash = ?"
+    )
     for (length,) in conn.execute(lengths).fetchall():
         if head := probe.head(length):
             yield from map(_row, conn.execute(lost, (length, head)).fetchall())
@@ -141,7 +145,12 @@ def _new(file: SourceFile) -> FileRow:
 
 
 def _moved(row: FileRow, file: SourceFile, loser: FileRow | None) -> FileRow:
-    row.path, row.folder, row.session_id, row.agent_id = file.path, file.folder, file.session_id, file.agent_id
+    row.path, row.folder, row.session_id, row.agent_id = (
+        file.path,
+        file.folder,
+        file.session_id,
+        file.agent_id,
+    )
     row.status, row.last_error = "active", None
     row.replaces = loser.id if loser is not None and loser.id != row.id else 0
     return row

@@ -97,6 +97,4 @@ def _shown(row: Sequence[Any], found: Sequence[str | None]) -> Shown:
     place = None if path is None else Place(path, position if position > 0 else None)
     title, *texts = found
     kept = tuple(text for text in texts if text)
-    return Shown(
-        kind, f"{kind}:{row_id // 8}", project, key, platform, session, cwd, name, time, title, kept, place
-    )
+    return Shown(kind, f"{kind}:{row_id // 8}", project, key, platform, session, cwd, name, time, title, kept, place)

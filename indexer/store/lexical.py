@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from indexer.store import listing
 from indexer.store.filters import ANYTHING, Term, Wanted, codes, where
@@ -41,9 +41,11 @@ _JOINED = f"""
 SELECT s.id, {_RANK} AS score, s.created_at_epoch AS time
 FROM search_fts CROSS JOIN search_texts s ON s.id = search_fts.rowid
 WHERE search_fts MATCH :match AND search_fts.rowid % 8 IN ({{codes}}) AND {{where}}"""
+# `+` keeps FTS5 from being asked anew for each id.
+_AMONG = "+search_fts.rowid IN ({among}) AND {where}"
 RANKED_ROWS = f"{_JOINED} ORDER BY score, time DESC, s.id LIMIT :limit"
 LAST_ROWS = f"""
-SELECT * FROM ({_JOINED} ORDER BY search_fts.rowid DESC LIMIT {LAST_STORED})
+SELECT *, count(*) OVER () AS ranked FROM ({_JOINED} ORDER BY search_fts.rowid DESC LIMIT {LAST_STORED})
 ORDER BY score, time DESC, id LIMIT :limit"""
 TOP_ROWS = f"""
 SELECT rowid, {_RANK} AS score FROM search_fts WHERE search_fts MATCH :match ORDER BY score LIMIT :limit"""
@@ -113,15 +115,16 @@ def _search(conn: Connection, query: Wanted, need: int) -> tuple[list[Match], tu
     if len(query.terms) <= FEW_WORDS:
         expression = _without(query, _all(query.terms))
         if _count(conn, expression, RANKED) > RANKED:
-            first, notes = _last_stored(conn, query, expression, need), (_COMMON,)
+            first, more = _last_stored(conn, query, expression, need)
+            notes = (_COMMON,) if more else ()
         else:
             first = _ranked(conn, query, expression, need)
     loose = _any(conn, query.terms) if len(first) < need and _loosened(query.terms) else ""
     if not loose:
         return first, notes
     seen = {row.id for row in first}
-    more = _ranked(conn, query, _without(query, loose), need + len(seen))
-    rest = [row for row in more if row.id not in seen]
+    some = _ranked(conn, query, _without(query, loose), need + len(seen))
+    rest = [row for row in some if row.id not in seen]
     if first and rest:
         notes = (*notes, f"the first {len(first)} hold all words, the others some of them")
     return [*first, *rest][:need], notes
@@ -135,13 +138,19 @@ def _without(query: Wanted, expression: str) -> str:
 
 
 def _ranked(conn: Connection, query: Wanted, expression: str, limit: int) -> list[Match]:
-    condition = where(query.filters)
-    rows = _unfiltered(conn, expression, limit) if condition.sql == ANYTHING else None
+    condition, values = _asked(query, expression, limit)
+    rows = _unfiltered(conn, expression, limit) if condition == ANYTHING else None
     if rows is None:
-        statement = RANKED_ROWS.format(codes=_codes(codes(query.filters)), where=condition.sql)
-        values = {**condition.values, "match": expression, "limit": limit}
+        statement = RANKED_ROWS.format(codes=", ".join(map(str, codes(query.filters))), where=condition)
         rows = conn.execute(statement, values).fetchall()
     return [Match(row[0], -row[1]) for row in rows]
+
+
+def _asked(query: Wanted, expression: str, limit: int) -> tuple[str, dict[str, object]]:
+    """The filters as the statements above take them, and all values."""
+    found = where(query.filters)
+    sql = _AMONG.format(among=found.among, where=found.sql) if found.among else found.sql
+    return sql, {**found.values, "match": expression, "limit": limit}
 
 
 def _unfiltered(conn: Connection, expression: str, limit: int) -> list[tuple[int, float, int | None]] | None:
@@ -155,24 +164,21 @@ def _unfiltered(conn: Connection, expression: str, limit: int) -> list[tuple[int
     return sorted(((row[0], scores[row[0]], row[1]) for row in times), key=_order)
 
 
-def _last_stored(conn: Connection, query: Wanted, expression: str, limit: int) -> list[Match]:
-    condition = where(query.filters)
-    values = {**condition.values, "match": expression, "limit": limit}
+def _last_stored(conn: Connection, query: Wanted, expression: str, limit: int) -> tuple[list[Match], bool]:
+    """The best of the last stored rows of each table, and whether there were more."""
+    condition, values = _asked(query, expression, limit)
     rows = [
-        (row[0], row[1], row[2])
+        row
         for code in codes(query.filters)
-        for row in conn.execute(LAST_ROWS.format(codes=code, where=condition.sql), values)
+        for row in conn.execute(LAST_ROWS.format(codes=code, where=condition), values)
     ]
-    return [Match(row[0], -row[1]) for row in sorted(rows, key=_order)[:limit]]
+    rows.sort(key=_order)
+    return [Match(row[0], -row[1]) for row in rows[:limit]], any(row[3] >= LAST_STORED for row in rows)
 
 
-def _order(row: tuple[int, float, int | None]) -> tuple[float, bool, int, int]:
+def _order(row: Sequence[Any]) -> tuple[float, bool, int, int]:
     """The better, then the newer (undated ones last), then the smaller id."""
     return row[1], row[2] is None, -(row[2] or 0), row[0]
-
-
-def _codes(found: Iterable[int]) -> str:
-    return ", ".join(map(str, found))
 
 
 def _all(terms: Sequence[Term]) -> str:

@@ -44,7 +44,8 @@ SELECT key, (SELECT max(created_at_epoch) FROM {table} WHERE project_key = key) 
 FROM keys WHERE key IS NOT NULL
 """
 SESSION = """
-SELECT s.id, s.created_at_epoch AS time FROM search_texts s WHERE {where} ORDER BY time DESC, s.id LIMIT :limit
+SELECT s.id, s.created_at_epoch AS time FROM search_texts s
+WHERE s.id IN ({among}) AND {where} ORDER BY time DESC, s.id LIMIT :limit
 """
 _HOLDS = "(instr(lower(s.title), ?) > 0 OR instr(lower(s.body), ?) > 0)"
 
@@ -90,8 +91,9 @@ def _first(found: list[_Place], limit: int) -> list[int]:
 def _collect(conn: Connection, filters: Filters, condition: Where, limit: int, found: list[_Place]) -> None:
     """Fill `found`, row by row, so that what was found remains when the search is stopped."""
     values = {**condition.values, "limit": limit}
-    if filters.session is not None:
-        found.extend(map(_place, conn.execute(SESSION.format(where=condition.sql), values)))
+    if condition.among:
+        statement = SESSION.format(among=condition.among, where=condition.sql)
+        found.extend(map(_place, conn.execute(statement, values)))
         return
     window = " AND ".join(["1", *_window(filters)])
     for branch in _branches(conn, filters):

@@ -50,15 +50,16 @@ class Members:
     """The members of every record of one transaction: what is stored, and what is about to be."""
 
     conn: sqlite3.Connection
-    _known: dict[str, list[Member]] = field(default_factory=dict)
+    _known: dict[str, tuple[Member, ...]] = field(default_factory=dict)
     _ages: dict[int, Age] = field(default_factory=dict)
     _changed: set[tuple[str, int]] = field(default_factory=set)
+    _new: list[str] = field(default_factory=list)
 
     def load(self, uuids: Iterable[str]) -> None:
         """Read the stored members of these records."""
         sql = "SELECT uuid, session_db_id, file_id, position, flags FROM session_records WHERE uuid IN ({})"
         for uuid, *rest in in_chunks(self.conn, sql, [uuid for uuid in uuids if uuid not in self._known]):
-            self._known.setdefault(uuid, []).append(Member(*rest))
+            self._known[uuid] = (*self._known.get(uuid, ()), Member(*rest))
 
     def of(self, uuid: str) -> Sequence[Member]:
         """All members of a record, in no order."""
@@ -66,14 +67,14 @@ class Members:
 
     def put(self, uuid: str, member: Member) -> None:
         """Add a member, or replace the one of the same session."""
-        rest = [other for other in self._known.get(uuid, ()) if other.session != member.session]
-        self._known[uuid] = [*rest, member]
+        rest = (other for other in self._known.get(uuid, ()) if other.session != member.session)
+        self._known[uuid] = (*rest, member)
         self._changed.add((uuid, member.session))
 
     def add_new(self, uuid: str, member: Member) -> None:
         """`put` for a record that has no member yet: the common case, without the search."""
-        self._known[uuid] = [member]
-        self._changed.add((uuid, member.session))
+        self._known[uuid] = (member,)
+        self._new.append(uuid)
 
     def owner(self, uuid: str) -> Member | None:
         """The member whose session the record's rows name."""
@@ -95,20 +96,29 @@ class Members:
         return known
 
     def flush(self) -> None:
-        """Write every member that was added or changed."""
-        rows = [
-            (uuid, *member)
-            for uuid, session in self._changed
-            for member in self._known[uuid]
-            if member.session == session
-        ]
+        """Write every member that was added or changed. A new record's only member is inserted as it
+        now stands; the rest are merged."""
+        self._conn_many([(uuid, *self._known[uuid][0]) for uuid in self._new if len(self._known[uuid]) == 1])
+        changed = {(uuid, member.session) for uuid in self._new for member in self._known[uuid][1:]} | self._changed
+        changed |= {(uuid, self._known[uuid][0].session) for uuid in self._new if len(self._known[uuid]) > 1}
+        self._conn_many(
+            [
+                (uuid, *member)
+                for uuid, session in sorted(changed)
+                for member in self._known[uuid]
+                if member.session == session
+            ]
+        )
+        self._new.clear()
+        self._changed.clear()
+
+    def _conn_many(self, rows: list[tuple[object, ...]]) -> None:
         self.conn.executemany(
             "INSERT INTO session_records (uuid, session_db_id, file_id, position, flags) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (uuid, session_db_id) DO UPDATE SET file_id = excluded.file_id, "
             "position = excluded.position, flags = excluded.flags",
             rows,
         )
-        self._changed.clear()
 
 
 def in_chunks(

@@ -78,8 +78,8 @@ class Messages:
         session = context.session
         row.session = session.id
         self._rows.update(
-            "UPDATE assistant_messages SET session_db_id = ?, content_session_id = ?, project_key = ?, record_uuid = ?, "
-            "agent_id = ?, created_at_epoch = coalesce(?, created_at_epoch) WHERE id = ?",
+            "UPDATE assistant_messages SET session_db_id = ?, content_session_id = ?, project_key = ?, "
+            "record_uuid = ?, agent_id = ?, created_at_epoch = coalesce(?, created_at_epoch) WHERE id = ?",
             session.id, session.content_session_id, session.project_key, context.uuid, context.agent_id, context.time,
             row.id,
         )  # fmt: skip
@@ -108,7 +108,17 @@ class Messages:
                 values = self._rows.messages[row.index]
                 body = search_tokens("\n".join(row.texts))
                 self._rows.search.append(
-                    (row.id * 8 + ASSISTANT_CODE, "assistant", values[5], values[2], values[4], values[13], None, "", body)
+                    (
+                        row.id * 8 + ASSISTANT_CODE,
+                        "assistant",
+                        values[5],
+                        values[2],
+                        values[4],
+                        values[13],
+                        None,
+                        "",
+                        body,
+                    )
                 )
 
     def index_grown(self) -> None:

@@ -83,7 +83,10 @@ def _number_agents(conn: sqlite3.Connection, session: Session, after: tuple[int,
                 sql = f"UPDATE {table} SET prompt_number = ? {where} AND prompt_number <> ?"
                 conn.execute(sql, (turns[agent], *key, turns[agent]))
             else:
-                conn.execute(f"UPDATE {table} SET prompt_number = ({_BY_TIME.format(table)}) {where}", (session.id, *key))
+                conn.execute(
+                    f"UPDATE {table} SET prompt_number = ({_BY_TIME.format(table)}) {where}",
+                    (session.id, *key),
+                )
             if table == "tool_uses" and types.get(agent):
                 sql = f"UPDATE tool_uses SET agent_type = ? {where} AND agent_type IS NOT ?"
                 conn.execute(sql, (types[agent], *key, types[agent]))
@@ -126,14 +129,13 @@ def settle_titles(conn: sqlite3.Connection, summaries: Sequence[tuple[str, str]]
         "ON CONFLICT DO UPDATE SET title = excluded.title WHERE excluded.title > title",
         summaries,
     )
-    if not conn.execute("SELECT 1 FROM session_titles LIMIT 1").fetchone():
-        return
-    leaves = [leaf for leaf, _ in summaries]
+    known = {leaf for (leaf,) in conn.execute("SELECT leaf_uuid FROM session_titles")}
+    leaves = sorted(known.intersection(uuids).union(leaf for leaf, _ in summaries))
     sql = (
         "SELECT t.title, r.session_db_id FROM session_titles t JOIN session_records r ON r.uuid = t.leaf_uuid "
         "WHERE r.flags & 4 AND t.leaf_uuid IN ({})"
     )
-    for title, session in list(in_chunks(conn, sql, [*leaves, *uuids])):
+    for title, session in list(in_chunks(conn, sql, leaves)):
         conn.execute(
             "UPDATE sdk_sessions SET ai_title = CASE WHEN ai_title IS NULL OR ai_title IS summary_title THEN ?1 "
             "ELSE ai_title END, summary_title = ?1 WHERE id = ?2 AND (summary_title IS NULL OR summary_title < ?1)",

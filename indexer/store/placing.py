@@ -54,7 +54,8 @@ class Placer:
         """
         members = self._members.of(uuid)
         if not members:
-            self._members.add_new(uuid, Member(session.id, file.id, position, flags | OWNER))
+            # Member(...) goes through a Python-level __new__, once a record.
+            self._members.add_new(uuid, tuple.__new__(Member, (session.id, file.id, position, flags | OWNER)))
             return Mode.NEW, self._ordered(session, file, position, flags)
         own = next((member for member in members if member.session == session.id), None)
         in_order = False

@@ -47,8 +47,8 @@ class Prompts:
         session, row_id = context.session, self._rows.new_id("user_prompts")
         self._rows.prompts.append(
             (
-                row_id, session.id, session.content_session_id, session.project_key, session.prompt_counter, prompt.kind,
-                text, context.uuid, digest, prompt.private, prompt.queued, context.time_source, context.entry.cwd,
+                row_id, session.id, session.content_session_id, session.project_key, session.prompt_counter,
+                prompt.kind, text, context.uuid, digest, prompt.private, prompt.queued, context.time_source, context.entry.cwd,
                 context.time,
             )
         )  # fmt: skip

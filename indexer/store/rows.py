@@ -51,7 +51,9 @@ _TOOLS: Final = _insert(
 _EVENTS: Final = _insert(
     "turn_events", "uuid, ordinal, session_db_id, created_at_epoch, kind, data", "ON CONFLICT DO NOTHING"
 )
-_SEARCH: Final = _insert("temp.stage", "id, kind, uuid, session_db_id, project_key, created_at_epoch, detail, title, body")
+_SEARCH: Final = _insert(
+    "temp.stage", "id, kind, uuid, session_db_id, project_key, created_at_epoch, detail, title, body"
+)
 
 
 @dataclass(slots=True)
@@ -146,5 +148,13 @@ class Rows:
             self.conn.execute("DELETE FROM temp.stage")
         for sql, values in self.updates:
             self.conn.execute(sql, values)
-        for gathered in (self.prompts, self.messages, self.texts, self.tools, self.events, self.search, self.updates):
+        for gathered in (
+            self.prompts,
+            self.messages,
+            self.texts,
+            self.tools,
+            self.events,
+            self.search,
+            self.updates,
+        ):
             gathered.clear()

@@ -126,7 +126,10 @@ def set_title(session: Session, title: Title) -> None:
 
 def note_model(session: Session, model: str | None, time: int | None) -> None:
     """The session's model is that of its latest message, copied history included."""
-    if model is not None and (time or 0, model) > (session.observed_model_epoch or -1, session.observed_model or ""):
+    if model is not None and (time or 0, model) > (
+        session.observed_model_epoch or -1,
+        session.observed_model or "",
+    ):
         session.observed_model, session.observed_model_epoch = model, time or 0
 
 
@@ -167,7 +170,9 @@ class Sessions:
         found = self._conn.execute(sql, (self._platform, content_session_id)).fetchone()
         memory_id = f"{self._platform}:{content_session_id}"
         if found is None:
-            insert = "INSERT INTO sdk_sessions (content_session_id, memory_session_id, platform_source) VALUES (?, ?, ?)"
+            insert = (
+                "INSERT INTO sdk_sessions (content_session_id, memory_session_id, platform_source) VALUES (?, ?, ?)"
+            )
             row_id = self._conn.execute(insert, (content_session_id, memory_id, self._platform)).lastrowid or 0
             session = Session(row_id, content_session_id, Age(content_session_id, 1, None))
         else:

@@ -130,7 +130,12 @@ class Tools:
         self._conn.execute(
             "INSERT OR IGNORE INTO unmatched_results (uuid, identity, session_db_id, created_at_epoch, is_error, "
             "side_file, tool_response, response_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (answer.uuid, result.identity or f"{context.uuid}:{result.tool_use_id}", context.session.id, *answer[1:]),
+            (
+                answer.uuid,
+                result.identity or f"{context.uuid}:{result.tool_use_id}",
+                context.session.id,
+                *answer[1:],
+            ),
         )
 
     def _nearest(self, context: Context, tool_use_id: str) -> ToolRow | None:
@@ -175,8 +180,8 @@ class Tools:
         if self._rows.index_text:
             self._reindex(row.id, answer.response, replaces)
         self._rows.update(
-            "UPDATE tool_uses SET result_uuid = ?, result_at_epoch = ?, is_error = ?, side_file = ?, tool_response = ?, "
-            "content_hash = ? WHERE id = ?",
+            "UPDATE tool_uses SET result_uuid = ?, result_at_epoch = ?, is_error = ?, side_file = ?, "
+            "tool_response = ?, content_hash = ? WHERE id = ?",
             *values, row.id,
         )  # fmt: skip
 

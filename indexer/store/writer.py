@@ -109,9 +109,7 @@ class Writer:
                 self._entry(turn, placed, time, source)
         self._flush()
         self._settle({turn.file.id: turn.file for turn in turns})
-        return Written(
-            self._prompts.new, self._tools.new, self._messages.new, len(self._dead), self._prompts.conflicts
-        )
+        return Written(self._prompts.new, self._tools.new, self._messages.new, len(self._dead), self._prompts.conflicts)
 
     # -- before the rows ---------------------------------------------------------------------------
 
@@ -254,7 +252,8 @@ class Writer:
         self._conn.execute(
             "INSERT INTO session_agents (session_db_id, agent_id, tool_use_id, agent_type, description) "
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-            "tool_use_id = min(coalesce(tool_use_id, excluded.tool_use_id), coalesce(excluded.tool_use_id, tool_use_id)), "
+            "tool_use_id = min(coalesce(tool_use_id, excluded.tool_use_id), "
+            "coalesce(excluded.tool_use_id, tool_use_id)), "
             "agent_type = coalesce(agent_type, excluded.agent_type), "
             "description = coalesce(description, excluded.description)",
             (session.id, *link),
@@ -272,7 +271,7 @@ class Writer:
         self._sessions.flush()
         if self._rows.index_text:
             self._messages.index_grown()
-        sql = "INSERT INTO dead_letters (file_id, offset, length, line, reason) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        sql = "INSERT OR IGNORE INTO dead_letters (file_id, offset, length, line, reason) VALUES (?, ?, ?, ?, ?)"
         self._conn.executemany(sql, self._dead)
 
     def _settle(self, files: dict[int, FileRow]) -> None:
@@ -284,7 +283,7 @@ class Writer:
             if session.aged:
                 self._read_rivals_again(session, files)
         numbering.settle(self._conn, sessions)
-        numbering.settle_titles(self._conn, self._summaries, sorted(self._uuids))
+        numbering.settle_titles(self._conn, self._summaries, self._uuids)
 
     def _read_rivals_again(self, session: Session, files: dict[int, FileRow]) -> None:
         """A session's age has changed after its records came in: where it should now own what another

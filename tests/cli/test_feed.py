@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -34,9 +35,7 @@ REPORT = Report(
 
 
 def progress(seconds: float, done: int = 100, total: int = 400) -> Progress:
-    return Progress(
-        files_done=2, files_total=1204, bytes_done=done, bytes_total=total, rows=80214, seconds=seconds
-    )
+    return Progress(files_done=2, files_total=1204, bytes_done=done, bytes_total=total, rows=80214, seconds=seconds)
 
 
 def record(uuid: str, **fields: object) -> str:
@@ -58,9 +57,7 @@ def root(tmp_path: Path) -> Path:
     """A root with one transcript of one prompt."""
     folder = tmp_path / "projects" / "-home-dev-thing"
     folder.mkdir(parents=True)
-    line = record(
-        "11111111-0000-4000-8000-000000000001", type="user", message={"role": "user", "content": "Hello"}
-    )
+    line = record("11111111-0000-4000-8000-000000000001", type="user", message={"role": "user", "content": "Hello"})
     (folder / f"{SESSION}.jsonl").write_text(line, encoding="utf-8")
     return tmp_path / "projects"
 
@@ -112,9 +109,7 @@ def test_problems_are_told_to_programs_as_they_are(ask: Any, reporting: Any) -> 
 
 def test_the_sample_is_named_as_such(ask: Any, reporting: Any) -> None:
     reporting(REPORT._replace(sample=True))
-    assert ask("rescan").out.startswith(
-        "No transcripts were found, so a small bundled sample was read instead."
-    )
+    assert ask("rescan").out.startswith("No transcripts were found, so a small bundled sample was read instead.")
 
 
 def test_a_rescan_beside_another_writer_is_4(call: Any, root: Path, home: Path) -> None:
@@ -215,7 +210,7 @@ def test_a_signal_stops_watching_in_good_order(
 ) -> None:
     watching(monkeypatch, lambda _: os.kill(os.getpid(), number))
     before = signal.getsignal(number)
-    assert ask("watch") == (code, "", "watching; Ctrl-C stops\n")
+    assert ask("watch") == (code, "", "")
     assert signal.getsignal(number) is before
 
 
@@ -226,6 +221,12 @@ def test_a_second_ctrl_c_does_not_wait(ask: Any, monkeypatch: pytest.MonkeyPatch
 
     watching(monkeypatch, twice)
     assert ask("watch").code == 130
+
+
+def test_people_are_told_how_to_stop_it(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    watching(monkeypatch, threading.Event.set)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert ask("watch").err == "watching; Ctrl-C stops\n"
 
 
 def test_a_service_that_ends_by_itself_is_0(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:

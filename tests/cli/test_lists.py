@@ -152,9 +152,7 @@ def test_explain_for_programs(call: Any, tmp_path: Path, monkeypatch: pytest.Mon
     assert any(line.startswith("decided by: path") for line in answer["why"])
 
 
-def test_explain_means_the_folder_one_is_in(
-    call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_explain_means_the_folder_one_is_in(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert call("project", "explain").out.splitlines()[0] == str(tmp_path)
 

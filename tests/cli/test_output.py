@@ -42,7 +42,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def plain(as_json: bool = False) -> Output:
-    return Output(as_json, Style(False), 120)
+    return Output(as_json, Style(False), 120, 1 << 30)
 
 
 # --- colour
@@ -70,13 +70,13 @@ def test_who_decides_on_colour(choice: str, env: Mapping[str, str], tty: bool, w
 def test_a_terminal_gives_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
     look(monkeypatch)
     monkeypatch.setenv("COLUMNS", "77")
-    assert Output.of(Namespace(json=False, color=None)) == Output(False, Style(True), 77)
+    assert Output.of(Namespace(json=False, color=None)) == Output(False, Style(True), 77, 77)
     monkeypatch.setenv("COLUMNS", "3")
-    assert Output.of(Namespace(json=False, color="never")) == Output(False, Style(False), 40)
+    assert Output.of(Namespace(json=False, color="never")) == Output(False, Style(False), 40, 40)
 
 
 def test_a_pipe_has_room(capsys: pytest.CaptureFixture[str]) -> None:
-    assert Output.of(Namespace(json=True, color=None)) == Output(True, Style(False), 120)
+    assert Output.of(Namespace(json=True, color=None)) == Output(True, Style(False), 120, 1 << 30)
     assert capsys.readouterr().out == ""
 
 

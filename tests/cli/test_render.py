@@ -61,6 +61,15 @@ def test_wrap_breaks_what_has_no_spaces() -> None:
     assert render.wrap("x" * 7, 3) == ["xxx", "xxx", "x"]
 
 
+def test_wrap_takes_a_line_of_megabytes() -> None:
+    assert len(render.wrap("项目 " * 200_000, 50)) == 20_000
+
+
+def test_wrap_fills_lines_to_the_last_column() -> None:
+    assert render.wrap("one two three", 7) == ["one two", "three"]
+    assert render.wrap("  indented words", 6) == ["  inde", "nted", "words"]
+
+
 def test_wrap_keeps_line_breaks_and_indents() -> None:
     assert render.wrap("if x:\n    y\n\nz", 20) == ["if x:", "    y", "", "z"]
 

@@ -17,9 +17,7 @@ def test_without_a_folder_it_is_the_command_alone() -> None:
     assert resume("claude", ID, None) == f"claude --resume {ID}"
 
 
-@pytest.mark.parametrize(
-    "cwd", ["/home/dev/a b", "/home/dev/$(id)", "/home/dev/it's", "/home/dev/项目;ls", "/a&&b"]
-)
+@pytest.mark.parametrize("cwd", ["/home/dev/a b", "/home/dev/$(id)", "/home/dev/it's", "/home/dev/项目;ls", "/a&&b"])
 def test_folders_are_quoted(cwd: str) -> None:
     line = resume("claude", ID, cwd)
     assert line is not None

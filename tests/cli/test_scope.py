@@ -51,17 +51,13 @@ def test_a_folder_is_resolved_by_its_repository(memory: Connection, tmp_path: Pa
     (tmp_path / "clone" / "src").mkdir(parents=True)
     git.mkdir()
     (git / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-    (git / "config").write_text(
-        '[remote "origin"]\n\turl = git@GitHub.com:Example/Shop-API.git\n', encoding="utf-8"
-    )
+    (git / "config").write_text('[remote "origin"]\n\turl = git@GitHub.com:Example/Shop-API.git\n', encoding="utf-8")
     (git / "objects").mkdir()
     (git / "refs").mkdir()
     assert scope.project_keys(memory, config.load(), str(tmp_path / "clone" / "src")) == (SHOP, OLD)
 
 
-def test_here_is_where_the_command_runs(
-    memory: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_here_is_where_the_command_runs(memory: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NotFound):
         scope.project_keys(memory, config.load(), ".")
@@ -154,8 +150,6 @@ def test_the_local_zone_goes_to_and_fro() -> None:
         moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=hours)
         here = moment.astimezone(zone)
         assert here.tzname() in ("PST", "PDT")
-        assert here.replace(tzinfo=None) == datetime.fromtimestamp(moment.timestamp(), zone).replace(
-            tzinfo=None
-        )
+        assert here.replace(tzinfo=None) == datetime.fromtimestamp(moment.timestamp(), zone).replace(tzinfo=None)
     assert zone.dst(None) == timedelta(0)
     assert zone.utcoffset(None) in (timedelta(hours=-8), timedelta(hours=-7))

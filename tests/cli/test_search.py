@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,6 +80,78 @@ def test_odd_words_are_never_an_error(ask: Any, words: str) -> None:
     assert isinstance(answer.json["results"], list)
 
 
+TEXTS = (
+    "修改了项目配置",
+    "설정을 바꿨다",
+    "payload优先使用LLM",
+    "install claude-mem now",
+    'auth.ts says "timeout',
+    "written in C++ and NOT in Rust",
+    "the deployment to the staging cluster failed because the certificate had expired",
+)
+
+
+@pytest.fixture
+def mixed(call: Any, tmp_path: Path) -> Any:
+    """A memory of one session with TEXTS as its prompts, read from a transcript."""
+    folder = tmp_path / "projects" / "-home-dev-mixed"
+    folder.mkdir(parents=True)
+    (folder / f"{ORIGIN}.jsonl").write_text("".join(map(prompt, range(len(TEXTS)))), encoding="utf-8")
+    home = ("--home", str(tmp_path / "mixed"))
+    assert call("rescan", "--root", str(tmp_path / "projects"), *home).code == 0
+    return lambda *words: call("search", "--json", *home, *words)
+
+
+def prompt(number: int) -> str:
+    record = {
+        "type": "user",
+        "uuid": f"00000000-0000-4000-8000-{number:012}",
+        "sessionId": ORIGIN,
+        "cwd": "/home/dev/mixed",
+        "version": "2.1.240",
+        "userType": "external",
+        "isSidechain": False,
+        "parentUuid": None,
+        "timestamp": f"2026-11-20T10:00:{number:02}.000Z",
+        "message": {"role": "user", "content": TEXTS[number]},
+    }
+    return json.dumps(record) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("项目", 0),
+        ("配", 0),
+        ("설정", 1),
+        ("payload", 2),
+        ("LLM", 2),
+        ("优先", 2),
+        ("claude-mem", 3),
+        ("mem", 3),
+        ('auth.ts "timeout', 4),
+        ("C++", 5),
+        ("NOT Rust", 5),
+        ("why did the deployment to our staging cluster fail last week", 6),
+    ],
+)
+def test_every_language_and_every_sign_is_found(mixed: Any, words: str, text: int) -> None:
+    answer = mixed(words)
+    assert answer.code == 0
+    assert answer.json["results"][0]["snippet"] == TEXTS[text]
+
+
+def test_hits_are_the_words_of_the_transcript_itself(mixed: Any) -> None:
+    hit = mixed("payload").json["results"][0]
+    assert hit["source"]["line"] == 3
+    assert hit["resume"] == f"cd /home/dev/mixed && claude --resume {ORIGIN}"
+
+
+def test_json_holds_what_was_written_untouched(ask: Any) -> None:
+    content = ask("show", "prompt:6", "--json").json["item"]["content"]
+    assert content["text"] == "修改了项目配置\x1b[31m \u202eevil\nsecond line"
+
+
 def test_words_to_leave_out_need_no_quotes(ask: Any) -> None:
     assert found(ask("search", "timeout", "--json")) > found(ask("search", "timeout", "-fire", "--json"))
     assert "prompt:1" not in found(ask("search", "timeout", "-fire", "--json"))
@@ -134,9 +208,7 @@ def test_filters_that_make_no_sense(ask: Any, filters: str, code: int, kind: str
 
 
 def test_a_kind_left_empty_is_no_filter(ask: Any) -> None:
-    assert found(ask("search", "timeout", "--json", "--kind", ",")) == found(
-        ask("search", "timeout", "--json")
-    )
+    assert found(ask("search", "timeout", "--json", "--kind", ",")) == found(ask("search", "timeout", "--json"))
 
 
 def test_the_limit_of_the_settings_counts(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,10 +261,7 @@ def test_a_summary_follows_on_stderr(ask: Any) -> None:
 def test_nothing_found_is_no_error(ask: Any) -> None:
     code, out, err = ask("search", "zzzz")
     assert (code, out, err.splitlines()[-1]) == (0, "", "nothing found")
-    assert (
-        ask("search", "timeout", "--offset", "99").err.splitlines()[-1]
-        == "nothing more found after the first 99"
-    )
+    assert ask("search", "timeout", "--offset", "99").err.splitlines()[-1] == "nothing more found after the first 99"
 
 
 def test_what_was_searched_is_marked(ask: Any) -> None:
@@ -207,7 +276,7 @@ def test_groups_for_people(ask: Any) -> None:
         "Fix the auth timeout",
         "shop-api · 2026-11-20 10:00 UTC · 1 hit",
         f"cd /home/dev/work/shop-api && claude --resume {ORIGIN}",
-        next(line for line in lines if line.startswith("› prompt:1")),
+        next(line for line in lines if line.startswith("  › prompt:1")),
     ]
     assert "A second try" in lines
 
@@ -215,9 +284,7 @@ def test_groups_for_people(ask: Any) -> None:
 @pytest.mark.parametrize("words", ["项目", "evil", "exit"])
 @pytest.mark.parametrize("color", ["never", "always"])
 @pytest.mark.parametrize("group", [(), ("--group", "session")])
-def test_nothing_repaints_the_terminal(
-    ask: Any, clean: Any, words: str, color: str, group: tuple[str, ...]
-) -> None:
+def test_nothing_repaints_the_terminal(ask: Any, clean: Any, words: str, color: str, group: tuple[str, ...]) -> None:
     answer = ask("search", words, "--color", color, *group)
     assert answer.code == 0
     assert answer.out

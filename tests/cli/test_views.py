@@ -65,10 +65,7 @@ def test_a_session_for_people() -> None:
 
 
 def test_a_project_is_called_by_name_and_key_where_they_differ() -> None:
-    assert (
-        views.project_text(SESSION._replace(project="/home/dev/X", project_key="/home/dev/x"))
-        == "/home/dev/X"
-    )
+    assert views.project_text(SESSION._replace(project="/home/dev/X", project_key="/home/dev/x")) == "/home/dev/X"
     assert views.project_text(SESSION._replace(project="")) == "github.com/example/shop-api"
     assert views.project_text(SESSION._replace(project="", project_key="")) == ""
 

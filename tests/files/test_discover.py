@@ -84,9 +84,7 @@ def test_discover_yields_what_a_survey_holds(root: Path, lay: Lay, source: Sourc
     assert tuple(discover.discover([str(root)], source)) == discover.survey([str(root)], source).found
 
 
-def test_row_25_a_linked_root_is_found_by_its_real_path(
-    root: Path, tmp_path: Path, lay: Lay, source: Source
-) -> None:
+def test_row_25_a_linked_root_is_found_by_its_real_path(root: Path, tmp_path: Path, lay: Lay, source: Source) -> None:
     lay(root, "-home-dev-app/s.jsonl")
     (tmp_path / "link").symlink_to(root)
     (found,) = discover.survey([str(tmp_path / "link")], source).found
@@ -166,9 +164,7 @@ def test_look_at_a_link_resolves_it(root: Path, tmp_path: Path, lay: Lay, source
     assert (found.file.path, found.file.folder) == (str(file), "p")
 
 
-def test_look_behind_a_known_link_knows_the_folder_name(
-    root: Path, tmp_path: Path, lay: Lay, source: Source
-) -> None:
+def test_look_behind_a_known_link_knows_the_folder_name(root: Path, tmp_path: Path, lay: Lay, source: Source) -> None:
     file = lay(tmp_path, "synced/s.jsonl")
     (root / "p").symlink_to(tmp_path / "synced")
     outside = discover.survey([str(root)], source).outside

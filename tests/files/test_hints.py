@@ -113,9 +113,12 @@ def test_wait_hears_the_first_hint_of_another_thread() -> None:
 
 def test_threads_may_add_while_others_take() -> None:
     real, taken = HintSet(0.0, limit=10_000), set[str]()
-    threads = [
-        threading.Thread(target=lambda k=k: [real.add(f"/{k}/{n}") for n in range(500)]) for k in range(4)
-    ]
+
+    def add(name: int) -> None:
+        for n in range(500):
+            real.add(f"/{name}/{n}")
+
+    threads = [threading.Thread(target=add, args=[name]) for name in range(4)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):

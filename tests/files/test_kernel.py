@@ -114,9 +114,7 @@ def test_the_remedy_is_an_exact_command(tmp_path: Path, monkeypatch: pytest.Monk
     assert kernel.remedy(errno.EIO) == ""
 
 
-def test_the_remedy_always_asks_for_more_than_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_remedy_always_asks_for_more_than_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "_SYSCTL", tmp_path)
     (tmp_path / "max_user_watches").write_text(f"{1 << 20}\n")
     assert kernel.remedy(errno.ENOSPC).endswith(f"={2 << 20}")

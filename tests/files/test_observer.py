@@ -62,7 +62,9 @@ def test_a_system_without_notification_is_refused(monkeypatch: pytest.MonkeyPatc
     assert caught.value.errno == errno.ENOSYS
 
 
-def test_watchdogs_warning_about_a_harmless_race_is_not_made_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watchdogs_warning_about_a_harmless_race_is_not_made_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(observer, "Observer", lambda: None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -127,9 +127,7 @@ def test_from_polling_the_native_way_is_tried_every_ten_minutes(world: Any, buil
 @pytest.mark.parametrize(
     ("code", "setting"), [(errno.ENOSPC, "max_user_watches"), (errno.EMFILE, "max_user_instances")]
 )
-def test_row_22_a_limit_at_start_leads_to_polling_at_once(
-    world: Any, build: Build, code: int, setting: str
-) -> None:
+def test_row_22_a_limit_at_start_leads_to_polling_at_once(world: Any, build: Build, code: int, setting: str) -> None:
     world.next_faults = [OSError(code, "limit reached")]
     supervisor = build()
     assert (supervisor.polling, supervisor.reason) == (True, "limit reached")
@@ -202,9 +200,7 @@ def test_one_missing_root_of_several_is_no_trouble(build: Build, root: Path, tmp
     assert build(root, tmp_path / "none").reason == ""
 
 
-def test_row_24_a_root_replaced_gets_a_new_observer_and_a_sweep(
-    world: Any, build: Build, root: Path
-) -> None:
+def test_row_24_a_root_replaced_gets_a_new_observer_and_a_sweep(world: Any, build: Build, root: Path) -> None:
     supervisor = build()
     root.rename(root.with_name("kept"))
     root.mkdir()
@@ -244,9 +240,7 @@ def test_row_27_a_network_root_is_polled_from_the_start(world: Any, build: Build
     assert world.observers == []
 
 
-def test_beside_a_network_root_local_ones_keep_their_observer(
-    world: Any, root: Path, tmp_path: Path
-) -> None:
+def test_beside_a_network_root_local_ones_keep_their_observer(world: Any, root: Path, tmp_path: Path) -> None:
     (tmp_path / "local").mkdir()
     kinds = {str(root): "cifs", str(tmp_path / "local"): "ext4"}
     system = world.system()._replace(file_system=kinds.__getitem__)
@@ -289,9 +283,7 @@ def test_trust_is_given_again_after_ten_minutes(world: Any, build: Build) -> Non
 
 
 @pytest.mark.parametrize(("seconds", "asks"), [(31.0, True), (29.0, False), (-5.0, False)])
-def test_row_29_a_machine_that_slept_asks_for_a_sweep(
-    world: Any, build: Build, seconds: float, asks: bool
-) -> None:
+def test_row_29_a_machine_that_slept_asks_for_a_sweep(world: Any, build: Build, seconds: float, asks: bool) -> None:
     supervisor = build()
     world.slept += seconds
     assert after(world, supervisor, 1) is asks

@@ -170,9 +170,7 @@ def test_row_15_an_unreadable_folder_is_reported_and_the_rest_found(
     assert str(root / "a") not in pass_over.directories
 
 
-def test_a_folder_that_vanishes_meanwhile_is_silent(
-    root: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_vanishes_meanwhile_is_silent(root: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch) -> None:
     lay(root, "a/1.jsonl")
     refuse(monkeypatch, "scandir", root / "a", errno.ENOENT)
     pass_over, found = run(root)

@@ -37,9 +37,7 @@ CONFIG_PIECE = st.sampled_from(
         ".",
     ]
 )
-CONFIG = st.binary(max_size=80) | st.lists(CONFIG_PIECE, max_size=30).map(
-    lambda parts: "".join(parts).encode()
-)
+CONFIG = st.binary(max_size=80) | st.lists(CONFIG_PIECE, max_size=30).map(lambda parts: "".join(parts).encode())
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +76,7 @@ class TestFolders:
         assert cwd.startswith(found.cwd)
 
     @given(st.lists(WORD, min_size=1, max_size=5), st.lists(WORD, max_size=4), st.sampled_from(["/", "C:\\"]))
-    def test_a_directory_below_is_evidence_of_the_folder(
-        self, above: list[str], below: list[str], root: str
-    ) -> None:
+    def test_a_directory_below_is_evidence_of_the_folder(self, above: list[str], below: list[str], root: str) -> None:
         launched = root + root[-1].join(above)
         assert evidence(root[-1].join([launched, *below]), encode(launched).swapcase()) == (launched, 2)
 
@@ -100,9 +96,7 @@ class TestResolver:
     @given(st.lists(WORD, min_size=1).map("/".join))
     def test_letter_case_never_makes_two_projects(self, path: str) -> None:
         resolver = Resolver(home="/nonexistent/ada")
-        assert (
-            len({resolver.resolve("/nonexistent/" + p).key for p in (path, path.upper(), path.lower())}) == 1
-        )
+        assert len({resolver.resolve("/nonexistent/" + p).key for p in (path, path.upper(), path.lower())}) == 1
 
     @given(PATH_LIKE, PATH_LIKE, PATH_LIKE)
     def test_any_rule_works_or_says_why_not(self, name: str, pattern: str, path: str) -> None:

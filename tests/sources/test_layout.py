@@ -149,12 +149,14 @@ def test_no_note_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_a_pipe_or_a_link_is_no_note(tmp_path: Path) -> None:
-    path = tmp_path / "agent-a1.meta.json"
-    (tmp_path / "real.json").write_text("{}")
-    for make in (path.mkdir, lambda: os.mkfifo(path), lambda: path.symlink_to(tmp_path / "real.json")):
-        make()
-        assert agent_note(agent(tmp_path)) is None
-        path.rmdir() if path.is_dir() else path.unlink()
+    real = tmp_path / "real.json"
+    real.write_text("{}")
+    for kind in ("folder", "pipe", "link"):
+        (tmp_path / kind).mkdir()
+    (tmp_path / "folder" / "agent-a1.meta.json").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "agent-a1.meta.json")
+    (tmp_path / "link" / "agent-a1.meta.json").symlink_to(real)
+    assert [agent_note(agent(tmp_path / kind)) for kind in ("folder", "pipe", "link")] == [None] * 3
 
 
 def test_a_path_that_the_system_refuses_is_nothing() -> None:

@@ -77,9 +77,7 @@ def test_a_turn_beyond_the_prompts_is_unknown(memory: sqlite3.Connection) -> Non
 
 
 def test_a_record_that_left_its_file_has_no_line(memory: sqlite3.Connection) -> None:
-    memory.execute(
-        "UPDATE session_records SET position = 1 - (1 << 40) WHERE uuid = 'p1' AND session_db_id = 1"
-    )
+    memory.execute("UPDATE session_records SET position = 1 - (1 << 40) WHERE uuid = 'p1' AND session_db_id = 1")
     assert item(memory, "prompt", 1).place == Place(FILE, None)
 
 

@@ -64,9 +64,7 @@ def test_no_big_table_is_walked(memory: sqlite3.Connection, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(NEWEST))
 def test_the_newest_come_without_a_sort(memory: sqlite3.Connection, name: str) -> None:
-    assert [
-        step for step in plan(memory, STATEMENTS[name]) if "TEMP B-TREE" in step and "ORDER BY" in step
-    ] == []
+    assert [step for step in plan(memory, STATEMENTS[name]) if "TEMP B-TREE" in step and "ORDER BY" in step] == []
 
 
 @pytest.mark.parametrize("name", sorted(name for name in STATEMENTS if ":key" in STATEMENTS[name]))

@@ -107,9 +107,7 @@ def test_a_spelling_that_only_a_session_uses_is_a_name(memory: sqlite3.Connectio
 
 
 def test_names_fold_beyond_ascii(memory: sqlite3.Connection) -> None:
-    memory.execute(
-        "INSERT INTO projects (project_key, display, source) VALUES ('/home/dev/café', 'Café', 'path')"
-    )
+    memory.execute("INSERT INTO projects (project_key, display, source) VALUES ('/home/dev/café', 'Café', 'path')")
     assert keys(memory, "CAFE\u0301") == ("/home/dev/café",)
 
 
@@ -119,9 +117,7 @@ def test_a_relative_path_starts_from_the_folder_one_is_in(memory: sqlite3.Connec
 
 
 def test_a_path_is_resolved_as_it_is_today(memory: sqlite3.Connection) -> None:
-    found = reads.resolve_project(
-        memory, "./sub", "/srv/clone", lambda path: f"{SHOP}" if "clone" in path else ""
-    )
+    found = reads.resolve_project(memory, "./sub", "/srv/clone", lambda path: f"{SHOP}" if "clone" in path else "")
     assert found[0] == SHOP
 
 

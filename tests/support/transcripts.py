@@ -1,8 +1,8 @@
 """Writes transcripts as the client does: one builder for every test that needs some.
 
-    session = Transcript(cwd="/home/dev/shop")
-    session.user("fix the login"); session.tool("Bash", {"command": "ls"}, "a.py"); session.text("done")
-    path = session.write(root)            # root/-home-dev-shop/<session id>.jsonl
+session = Transcript(cwd="/home/dev/shop")
+session.user("fix the login"); session.tool("Bash", {"command": "ls"}, "a.py"); session.text("done")
+path = session.write(root)            # root/-home-dev-shop/<session id>.jsonl
 """
 
 from __future__ import annotations
