@@ -65,7 +65,7 @@ def recall(found: Sequence[str], wanted: dict[str, float]) -> float:
 def report(name: str, scores: Iterable[tuple[float, float]]) -> None:
     both = list(scores)
     gains, recalls = (sum(column) / len(both) for column in zip(*both, strict=True))
-    print(f"{name:12} {len(both):5} queries  nDCG@10 {gains:.3f}  recall@10 {recalls:.3f}")  # noqa: T201
+    print(f"{name:12} {len(both):5} queries  nDCG@10 {gains:.3f}  recall@10 {recalls:.3f}")
 
 
 def main() -> None:
@@ -88,7 +88,7 @@ def main() -> None:
     spent = time.process_time() - start
     for group, both in scores.items():
         report(group, both)
-    print(f"{spent / len(queries) * 1000:.2f} ms CPU a query over {len(docs)} documents")  # noqa: T201
+    print(f"{spent / len(queries) * 1000:.2f} ms CPU a query over {len(docs)} documents")
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def main() -> None:
     names = [identifier(rng, lexicon) for _ in range(4000)]
     for make in (english, code, camel, unseen, dashes, chinese, mixed):
         texts = [make(rng, lexicon, names) for _ in range(1500)]
-        print(f"{make.__name__:8} {speed(texts, text.search_tokens):7.0f} MB/s")  # noqa: T201  # its output
+        print(f"{make.__name__:8} {speed(texts, text.search_tokens):7.0f} MB/s")  # its output
 
 
 if __name__ == "__main__":

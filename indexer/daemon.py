@@ -1,6 +1,6 @@
 """Follows the transcripts for months: hints and sweeps become turns of ingest, errors become waiting.
 
-One thread reads files and writes the database. What is to be read is a dict of files, newest first; a
+One thread reads files and writes the database. What is to be read is a dict of files, newest last; a
 change puts its file there, a turn takes it out, so nothing can be forgotten that a sweep would not find
 again. A database that is busy or a disk that is full stops reading, not the process: the transcripts
 are the queue. What `status` shows of a running service is written here, after the fact it tells of.
@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from itertools import chain, islice
 from pathlib import Path
 
 import orjson
@@ -26,13 +27,16 @@ from indexer.ingest import Ingest
 from indexer.project import Resolver
 from indexer.sources.base import Source
 from indexer.store import checkpoints
-from indexer.store.connection import WriterLock, open_writer, transaction, translated
+from indexer.store.connection import Connection, WriterLock, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
+from indexer.store.removal import forget_sample, sample_folder
 from indexer.store.sessions import complete_idle
 
 ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
+WAITED = 10
+"""Of these, so many are those that have waited longest."""
 HOT_FILES = 200
 HOT_AGE = 86_400.0
 ANNOUNCED = 5.0
@@ -67,12 +71,12 @@ class Daemon:
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
         self._lock = WriterLock(config.home)
-        self._conn = open_writer(config.home)
-        with translated():
-            migrate(self._conn)
-            with transaction(self._conn):
-                set_aliases(self._conn, config.aliases)
-            self._known = checkpoints.known_stats(self._conn, source.parser_version)
+        try:
+            self._conn = self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._known = checkpoints.known_stats(self._conn, source.parser_version)
         self._ingest = Ingest(
             self._conn,
             source,
@@ -80,6 +84,7 @@ class Daemon:
             quiet=lambda path: path in self._quiet,
         )
         self._within = places(self._roots)
+        self._sample = sample_folder()
         self._files: dict[str, Found] = {}
         self._directories: dict[str, int] = {}
         self._pending: dict[str, Found] = {}
@@ -88,6 +93,14 @@ class Daemon:
         self._delay, self._retry_at = 0.0, 0.0
         self._trouble = ""
         self._status_at = self._idle_at = float("-inf")
+
+    def _open(self) -> Connection:
+        conn = open_writer(self._config.home)
+        with translated():
+            migrate(conn)
+            with transaction(conn):
+                set_aliases(conn, self._config.aliases)
+        return conn
 
     def run(self, stop: threading.Event) -> None:
         """Work until `stop` is set; ends within a turn. Raises CorruptDatabase and NewerDatabase."""
@@ -118,14 +131,18 @@ class Daemon:
             with translated():
                 if change is not None:
                     self._look(change, now)
-                if self._pending and now >= self._retry_at:
+                if now >= self._retry_at:
                     self._work()
-                self._tend(now)
+                    self._tend(now)
+                    self._recover()
         except (CorruptDatabase, NewerDatabase):
             raise
         except (IndexerError, OSError) as error:
             self._stall(error, now)
-        self._tell(now)
+        try:
+            self._tell(now)
+        except OSError as error:  # a disk without room for a status is no reason to stop reading
+            events.failed("status", error)
         return change is not None or (bool(self._pending) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
@@ -137,7 +154,9 @@ class Daemon:
             else:
                 self._hot(now)
         else:
-            self._take(look(change, self._within, self._source))
+            seen = look(change, self._within, self._source)
+            self._directories.update(seen.directories)
+            self._take(seen)
 
     def _sweep(self, now: float) -> None:
         cpu = time.thread_time()
@@ -145,9 +164,13 @@ class Daemon:
         self._within = (*places(self._roots), *seen.outside)
         self._files = {found.file.path: found for found in seen.found}
         self._directories = dict(seen.directories)
+        # Afresh: files that could not be read, that came back, or whose records others now own.
+        self._known = checkpoints.known_stats(self._conn, self._source.parser_version)
         missed = self._take(seen)
         with transaction(self._conn):
-            checkpoints.mark_gone(self._conn, set(self._files))
+            checkpoints.mark_gone(self._conn, set(self._files), hidden=[path for path, _ in seen.problems])
+            if any(found.root != self._sample for found in seen.found[:1]):
+                forget_sample(self._conn)
         self._watch.report_sweep(time.thread_time() - cpu, seen.directories, [place.path for place in seen.outside])
         self._watch.report_missed(missed)
         events.sweep(files=len(seen.found), changed=len(self._pending), missed=missed, seconds=self._clock() - now)
@@ -164,19 +187,21 @@ class Daemon:
                 changed.add(folder)
         self._grow_quiet(now)
         if changed:
-            self._watch.report_missed(self._take(look(changed, self._within, self._source)))
+            seen = look(changed, self._within, self._source)
+            self._directories.update(seen.directories)
+            self._watch.report_missed(self._take(seen))
 
     def _take(self, seen: Survey) -> int:
         """Queue what differs from what was read; returns how many changes are older than their hint
         would have been."""
         late = 0
         overdue = (self._wall() - ANNOUNCED) * 1e9
-        for found in newest_first(seen.found):
-            path = found.file.path
+        for found in reversed(newest_first(seen.found)):
+            path, name = found.file.path, checkpoints.stored(found.file.path)
             self._files[path] = found
-            if self._known.get(path) != found.stat and path not in self._pending:
+            if self._known.get(name) != found.stat and path not in self._pending:
                 self._pending[path] = found
-                late += path in self._known and found.stat.mtime_ns < overdue
+                late += name in self._known and found.stat.mtime_ns < overdue
         return late
 
     def _grow_quiet(self, now: float) -> None:
@@ -196,16 +221,21 @@ class Daemon:
     # -- work --------------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        """One round of turns. What fails stays pending and is tried again."""
-        batch = list(self._pending.values())[:ROUND]
+        """One round of turns: the latest changes first, so that no backlog delays what is written now,
+        then some that have waited longest, so that nothing waits for ever. What fails stays pending."""
+        latest, longest = islice(reversed(self._pending), ROUND - WAITED), islice(self._pending, WAITED)
+        batch = [self._pending[path] for path in dict.fromkeys(chain(latest, longest))]
         rest = {found.file.path for found in self._ingest.round(batch)}
         for found in batch:
             path = found.file.path
-            if path not in rest:
-                del self._pending[path]
-                self._known[path] = found.stat
+            del self._pending[path]
+            if path in rest:
+                self._pending[path] = found
+                continue
+            self._known[checkpoints.stored(path)] = found.stat
+            if path in self._quiet:
                 self._quiet.discard(path)
-        self._recover()
+                self._since[path] = (found.stat.size, float("inf"))
 
     def _tend(self, now: float) -> None:
         """Once a minute: sessions that have gone quiet are complete."""
@@ -219,8 +249,8 @@ class Daemon:
         first, longest = BACKOFF
         self._delay = min(max(first, self._delay * 2), longest)
         self._retry_at = now + self._delay
+        self._idle_at = float("-inf")  # the next try writes, whether or not there is anything to read
         self._trouble = str(error)
-        self._known = {path: stat for path, stat in self._known.items() if path not in self._pending}
         events.stalled(self._trouble, self._delay)
 
     def _recover(self) -> None:
@@ -261,7 +291,7 @@ class Daemon:
         scratch.replace(path)
 
     def _behind(self, found: Found) -> int:
-        known = self._known.get(found.file.path)
+        known = self._known.get(checkpoints.stored(found.file.path))
         return max(0, found.stat.size - (known[2] if known else 0))
 
 

@@ -18,10 +18,11 @@ from typing import NamedTuple
 from indexer import events
 from indexer.failpoints import passing
 from indexer.files.discover import Found
-from indexer.files.fingerprint import Fingerprint, matches, take
+from indexer.files.fingerprint import TAIL, Fingerprint, matches, take
 from indexer.files.tail import NotARegularFile, Oversize, last_line, open_source, read_lines
+from indexer.files.walk import Stat
 from indexer.project import Resolver
-from indexer.records import Entry, SourceFile, Unreadable
+from indexer.records import Entry, Line, SourceFile, Unreadable
 from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
@@ -141,6 +142,7 @@ class Ingest:
 
     def round(self, files: Iterable[Found]) -> list[Found]:
         """Give every file one turn, so that a long one starves no other; returns those with more."""
+        self._batch = _Batch()  # what a round that failed had in hand is read again
         rest = [found for found in files if self._turn(found, commit_full=True)]
         if self._batch.turns:
             self._commit()
@@ -168,15 +170,15 @@ class Ingest:
             os.close(fd)
 
     def _read(self, fd: int, named: SourceFile, file: SourceFile) -> bool:
-        info = os.fstat(fd)
-        row = self._identify(fd, file, info)
+        stat = Stat.of(os.fstat(fd))
+        row = self._identify(fd, file, stat)
         passing("ingest.opened")
         begin = row.offset
         placed = [Placed(row.line_no, begin, entry) for entry in self._source.side_entries(named)]
         end, number = begin, row.line_no
         rows, data = self._limit.rows, self._limit.turn
-        parse = self._source.parse
-        for line in read_lines(fd, begin, number, size=info.st_size, max_bytes=data, max_lines=rows):
+        parse, line = self._source.parse, None
+        for line in read_lines(fd, begin, number, size=stat.size, max_bytes=data, max_lines=rows):
             end, number = line.end, line.number
             if isinstance(line, Oversize):
                 placed.append(Placed(number, line.start, _oversize(line)))
@@ -184,30 +186,30 @@ class Ingest:
             # Placed(...) goes through a Python-level __new__, once a line.
             placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in parse(line.data, file)])
         more = number - row.line_no >= rows or end - begin >= data
-        self._note(row, info, complete=not more)
+        self._note(row, stat, complete=not more)
         self._batch.turns.append(Turn(row, placed))
-        self._batch.marks.append(_Mark(row, end, number, take(fd, end)))
+        self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
         self._batch.rows += len(placed)
         self._batch.size += end - begin
         if not more:
-            self._last_line(fd, file, row, end, number, info.st_size)
+            self._last_line(fd, file, row, end, number, stat.size)
         return more
 
-    def _identify(self, fd: int, file: SourceFile, info: os.stat_result) -> FileRow:
-        probe = _Open(fd, info.st_size)
-        row = checkpoints.identify(self._conn, file, info.st_dev, info.st_ino, probe)
+    def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:
+        probe = _Open(fd, stat.size)
+        row = checkpoints.identify(self._conn, file, stat.dev, stat.ino, probe)
         if self._batch.concerns(row):
             self._commit()
-            row = checkpoints.identify(self._conn, file, info.st_dev, info.st_ino, probe)
+            row = checkpoints.identify(self._conn, file, stat.dev, stat.ino, probe)
         if row.offset and row.parser_version != self._source.parser_version:
             row.start_over()
         return row
 
-    def _note(self, row: FileRow, info: os.stat_result, *, complete: bool) -> None:
+    def _note(self, row: FileRow, stat: Stat, *, complete: bool) -> None:
         """What stat said; a size is only kept of a file that was read to its end."""
-        row.dev, row.ino, row.parser_version = info.st_dev, info.st_ino, self._source.parser_version
-        row.size = info.st_size if complete else -1
-        row.mtime_ns, row.ctime_ns = info.st_mtime_ns, info.st_ctime_ns
+        row.dev, row.ino, row.parser_version = stat.dev, stat.ino, self._source.parser_version
+        row.size = stat.size if complete else -1
+        row.mtime_ns, row.ctime_ns = stat.mtime_ns, stat.ctime_ns
 
     def _last_line(self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int) -> None:
         """A last line without newline: 211 of 7,240 real files end so, complete."""
@@ -215,7 +217,10 @@ class Ingest:
             self.unfinished.discard(file.path)
             return
         self.unfinished.add(file.path)
-        line = last_line(fd, end, number, size) if self._quiet(file.path) else None
+        if not self._quiet(file.path):
+            row.size = -1  # whoever reads next has to wait for it too
+            return
+        line = last_line(fd, end, number, size)
         entries = self._source.parse(line.data, file) if line is not None else ()
         if line is not None and all(entry.uuid and not _damaged(entry) for entry in entries):
             placed = [Placed(line.number, line.start, entry) for entry in entries]
@@ -255,12 +260,22 @@ class Ingest:
             checkpoints.mark_unreadable(self._conn, _storable(file), error.strerror or str(error))
 
 
+def _marks(fd: int, end: int, last: Line | Oversize | None) -> Fingerprint:
+    """The marks of a turn that ended with this line. Of a file that was rewritten under the turn they
+    would be those of bytes that nobody has read: it gets some that fit nothing."""
+    if isinstance(last, Line):
+        tail = (last.data[-TAIL:] + b"\n")[-TAIL:]
+        if os.pread(fd, len(tail), end - len(tail)) != tail:
+            return Fingerprint(0, b"", 0, b"")
+    return take(fd, end)
+
+
 def _storable(file: SourceFile) -> SourceFile:
-    """A path that is no UTF-8 as text that SQLite takes; the file is opened by its own name."""
+    """Names that are no UTF-8 as text that SQLite takes; the file is opened by its own name."""
     if file.path.isascii():
         return file
-    path, folder = (name.encode(errors="surrogateescape").decode(errors="backslashreplace") for name in file[:2])
-    return SourceFile(path, folder, file.session_id, file.agent_id)
+    session, agent = (name and checkpoints.stored(name) for name in (file.session_id, file.agent_id))
+    return SourceFile(checkpoints.stored(file.path), checkpoints.stored(file.folder), session, agent)
 
 
 def _oversize(line: Oversize) -> Entry:

@@ -11,8 +11,9 @@ and `isValidEmail` find each other.
 Each word carries two forms. `match` is the whole word, for rows that hold all words. `loose` is for the
 ranked search that answers a question in plain language: there a run of Chinese, which has no spaces, is
 the list of its bigrams (nDCG@10 0.926 on cmrc against 0.000 for AND, retrieval.md section 4), and a Latin
-word its pieces too (s_reactzh: 0.334 -> 0.351). But a Latin word that stands alone stays whole, unless
-brackets or commas show that it is several: `gen-itgc` that is nowhere must not find every `gen`.
+word its pieces too (0.334 -> 0.350 on s_reactzh, by benchmarks/retrieval.py; both halves of it gain). But
+a Latin word that stands alone stays whole, unless brackets or commas show that it is several: `gen-itgc`
+that is nowhere must not find every `gen`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from indexer import share
 from indexer.config import Config
 from indexer.files.discover import Found, Survey, default_roots, survey
 from indexer.ingest import BULK, LIVE, Ingest, Size
@@ -32,10 +31,9 @@ from indexer.store.connection import (
 )
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
-from indexer.store.removal import forget_files_below
+from indexer.store.removal import forget_sample, holds_only_sample, sample_folder
 from indexer.store.sessions import complete_idle
 
-SAMPLE = "config/sample/projects"
 PASSES = 5
 """A file is read again at most so often because others changed who owns its records."""
 
@@ -102,8 +100,8 @@ def rescan(
     """
     lock = WriterLock(config.home)
     try:
-        seen, sample = _find(config, source, env)
         with _uncollected(), translated(), _store(config.home) as (conn, limit):
+            seen, sample = _find(conn, config, source, env)
             return _fill(conn, limit, config, source, seen, sample, tell)
     finally:
         lock.release()
@@ -122,19 +120,20 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _find(config: Config, source: Source, env: dict[str, str]) -> tuple[Survey, bool]:
-    """What stands on disk; the bundled sample when the default places hold nothing."""
+def _find(conn: Connection, config: Config, source: Source, env: dict[str, str]) -> tuple[Survey, bool]:
+    """What stands on disk; the bundled sample when the default places hold nothing, nor ever did."""
     seen = survey(config.roots or default_roots(env), source)
-    if seen.found or config.roots or seen.problems:
+    if seen.found or config.roots or seen.problems or not holds_only_sample(conn):
         return seen, False
-    return survey([str(share.find(SAMPLE))], source), True
+    return survey([sample_folder()], source), True
 
 
 @contextmanager
 def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
     """The database to fill, and in batches of what size.
 
-    When there is nothing to add to, a side file, published at the end. Also an interrupted load is published: what it has read need not be read again."""
+    When there is nothing to add to, it is a side file, published at the end. Also an interrupted load is
+    published: what it has read need not be read again."""
     if database_path(home).exists():
         conn = open_writer(home)
         migrate(conn)
@@ -166,9 +165,10 @@ def _fill(
 ) -> Report:
     with transaction(conn):
         set_aliases(conn, config.aliases)
-        checkpoints.mark_gone(conn, {found.file.path for found in seen.found})
-        if seen.found and not sample:
-            forget_files_below(conn, str(share.find(SAMPLE)))
+        hidden = [path for path, _ in seen.problems]
+        checkpoints.mark_gone(conn, {found.file.path for found in seen.found}, hidden)
+        if any(found.root != sample_folder() for found in seen.found[:1]):
+            forget_sample(conn)
     todo = _changed(conn, source, seen.found)
     meter = _Meter(tell, len(todo), sum(found.stat.size for found in todo))
     resolver = Resolver(config.environments, git_remote=config.git_remote)
@@ -176,7 +176,7 @@ def _fill(
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest, todo)
-        todo = _changed(conn, source, todo)
+        todo = _changed(conn, source, seen.found)
         if not todo:
             break
     with transaction(conn):
@@ -190,4 +190,4 @@ def _fill(
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:
     """Files whose stat is not the one of their last complete reading."""
     known = checkpoints.known_stats(conn, source.parser_version)
-    return [one for one in found if known.get(one.file.path) != tuple(one.stat)]
+    return [one for one in found if known.get(checkpoints.stored(one.file.path)) != tuple(one.stat)]

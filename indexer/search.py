@@ -2,7 +2,7 @@
 
 What answered is said in `via` and what was missing in `notes`; a search fails for nothing behind it but
 the database itself. Hits keep the order of their ranking through everything that is looked up for them:
-sorting again by date is how claude-mem lost the best hit.
+sorting again by date afterwards is how a best hit gets lost.
 """
 
 from __future__ import annotations

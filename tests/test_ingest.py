@@ -7,16 +7,19 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from memories import Memory
 from transcripts import Transcript, line
 
 from indexer import failpoints, ingest
-from indexer.files.discover import discover
+from indexer.files.discover import Found, discover
 from indexer.files.tail import read_lines
+from indexer.ingest import LIVE
 from indexer.records import AssistantText, Entry, SourceFile
 from indexer.sources.claude_code import ClaudeCode
+from indexer.store import checkpoints
 
 
 @pytest.fixture
@@ -300,7 +303,8 @@ def test_what_is_deleted_stays_remembered(memory: Memory) -> None:
     assert memory.prompts == ["one"]
 
 
-def test_two_files_that_swap_names_lose_and_double_nothing(memory: Memory) -> None:
+@pytest.mark.parametrize("batch", [1, 1 << 20])
+def test_two_files_that_swap_names_lose_and_double_nothing(memory: Memory, batch: int) -> None:
     one, two = talk("a", "one"), talk("b", "two", "three")
     first, second = one.write(memory.root), two.write(memory.root)
     memory.read()
@@ -310,9 +314,22 @@ def test_two_files_that_swap_names_lose_and_double_nothing(memory: Memory) -> No
     scratch.rename(second)
     append(first, more(two, "four"))
     append(second, more(one, "five"))
-    memory.read()
-    assert sorted(memory.prompts) == ["five", "four", "one", "three", "two"]
+    memory.read(limit=LIVE._replace(data=batch))
+    assert memory.prompts == ["two", "three", "four", "one", "five"]
     assert memory.bytes_read() == 0
+
+
+def test_a_session_that_goes_on_in_a_copy_keeps_its_order(memory: Memory) -> None:
+    session = talk("a", "one", "two")
+    path = session.write(memory.root)
+    memory.read()
+    path.with_name("0-copy.jsonl").write_bytes(session.data + more(session, "three"))
+    memory.read()
+    assert memory.rows("SELECT prompt_text, prompt_number FROM user_prompts ORDER BY 2") == [
+        ("one", 1),
+        ("two", 2),
+        ("three", 3),
+    ]
 
 
 def test_a_file_put_in_the_place_of_one_that_moved_away(memory: Memory) -> None:
@@ -462,6 +479,21 @@ def test_with_or_without_its_last_newline_a_file_says_the_same(memory: Memory, t
     other.close()
 
 
+def test_a_last_line_dates_what_stands_undated_before_it(memory: Memory) -> None:
+    session = talk("a")
+    session.user("one", timestamp=None)
+    last = session.user("two")
+    path = unended(session, memory.root)
+    memory.read()
+    assert memory.rows("SELECT prompt_text, created_at FROM user_prompts") == [
+        ("one", last["timestamp"]),
+        ("two", last["timestamp"]),
+    ]
+    append(path, b"\n")
+    memory.read()
+    assert memory.differences() == {}
+
+
 def test_a_last_line_that_was_not_quiet_yet_is_not_taken_for_read(memory: Memory) -> None:
     path = unended(talk("a", "one"), memory.root)
     memory.read(quiet=lambda _: False)
@@ -552,6 +584,28 @@ def test_a_name_that_is_no_utf_8_is_read_and_shown_as_far_as_it_can_be(memory: M
     assert memory.bytes_read() == 0
 
 
+def test_a_file_of_the_far_future_is_read_once(memory: Memory) -> None:
+    path = talk("a", "one").write(memory.root)
+    os.utime(path, ns=(0, 10**19))
+    memory.read()
+    (found,) = discover([str(memory.root)], ClaudeCode())
+    assert checkpoints.known_stats(memory.conn, ClaudeCode.parser_version) == {str(path): found.stat}
+
+
+def test_inodes_may_use_all_64_bits(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real = talk("a", "one").write(memory.root), os.fstat
+
+    def wide(fd: int) -> SimpleNamespace:
+        info = real(fd)
+        fields = {name: getattr(info, name) for name in dir(info) if name.startswith("st_")}
+        return SimpleNamespace(**fields | {"st_ino": 2**64 - 5})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", wide)
+        memory.read()
+    assert (memory.prompts, memory.file(path)["ino"]) == (["one"], 2**63 - 5)
+
+
 # -- versions of the parser ------------------------------------------------------------------------
 
 
@@ -579,9 +633,10 @@ def test_a_new_parser_reads_everything_again_and_adds_what_the_old_one_missed(me
 # -- turns and batches -----------------------------------------------------------------------------
 
 
-def test_a_long_file_takes_one_turn_a_round_and_starves_nobody(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-        long, short = talk("a", *"abcdefgh").write(memory.root), talk("b", "one").write(memory.root)
-    reader, found = memory.ingest(), list(discover([str(memory.root)], ClaudeCode()))
+def test_a_long_file_takes_one_turn_a_round_and_starves_nobody(memory: Memory) -> None:
+    long, short = talk("a", *"abcdefgh").write(memory.root), talk("b", "one").write(memory.root)
+    found = list(discover([str(memory.root)], ClaudeCode()))
+    reader = memory.ingest(limit=LIVE._replace(rows=4))
     rest = reader.round(found)
     assert [one.file.path for one in rest] == [str(long)]
     assert memory.file(long)["size"] == -1
@@ -591,12 +646,12 @@ def test_a_long_file_takes_one_turn_a_round_and_starves_nobody(memory: Memory, m
     assert memory.one("SELECT count(*) FROM user_prompts") == 9
 
 
-@pytest.mark.parametrize("lines", [3, 4, 5])
-def test_turns_end_where_they_may(memory: Memory, monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
-    monkeypatch.setattr(ingest, "TURN_LINES", lines)
+@pytest.mark.parametrize("limit", [{"rows": 3}, {"rows": 4}, {"rows": 5}, {"turn": 1}, {"data": 1}, {"seconds": -1}])
+def test_turns_and_batches_end_where_they_may(memory: Memory, limit: dict[str, int]) -> None:
     session = talk("a", "one", "two")
     session.write(memory.root)
-    assert memory.bytes_read() == len(session.data)
+    session.fork("b").write(memory.root)
+    assert memory.bytes_read(limit=LIVE._replace(**limit)) == len(session.data) + len(session.fork("b").data)
     assert memory.differences() == {}
 
 
@@ -607,11 +662,10 @@ def test_short_files_share_a_transaction(memory: Memory) -> None:
     assert (done.files, done.written.prompts) == (3, 3)
 
 
-def test_a_full_batch_is_committed_before_the_next_file(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "BATCH_ROWS", 3)
+def test_a_full_batch_is_committed_before_the_next_file(memory: Memory) -> None:
     for name in "abc":
         talk(name, "one", "two").write(memory.root)
-    assert [done.files for done in memory.read()] == [1, 1, 1]
+    assert [done.files for done in memory.read(limit=LIVE._replace(data=1))] == [1, 1, 1]
 
 
 def test_what_is_told_of_a_commit_adds_up(memory: Memory) -> None:
@@ -638,19 +692,20 @@ def test_an_error_anywhere_in_a_commit_leaves_all_of_it_or_nothing(
     assert memory.differences() == {}
 
 
-def test_a_reader_whose_round_failed_can_go_on(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_that_failed_between_two_files_is_begun_anew(memory: Memory) -> None:
     for name in "ab":
         talk(name, f"prompt {name}").write(memory.root)
     reader, found = memory.ingest(), list(discover([str(memory.root)], ClaudeCode()))
 
-    def fail(*_: object) -> None:
+    def broken() -> Iterator[Found]:
+        yield found[0]
         raise RuntimeError("between two files")
 
-    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-        patch.setattr(found[1].file.__class__, "path", property(fail))
-        reader.round(found)
+    with pytest.raises(RuntimeError):
+        reader.round(broken())
     reader.round(found)
-    assert memory.prompts == ["prompt a", "prompt b"]
+    assert sorted(memory.prompts) == ["prompt a", "prompt b"]
+    assert memory.differences() == {}
 
 
 def test_the_note_beside_a_sub_agents_file_is_read_with_it(memory: Memory) -> None:

@@ -102,7 +102,7 @@ def explain(args: Namespace, out: Output) -> int:
     """Say which project a folder is, and why. Needs no memory, and the folder need not exist."""
     resolver = scope.resolver(config.load(args.home, args.roots))
     # Not resolve(): links are part of what is to be explained.
-    path = os.path.normpath(Path.cwd() / Path(args.path).expanduser())
+    path = os.path.normpath(Path.cwd() / os.path.expanduser(args.path))  # noqa: PTH111 - Path's may raise
     why = resolver.explain(path)
     if out.as_json:
         out.data({"path": path} | resolver.resolve(path)._asdict() | {"why": why})

@@ -72,6 +72,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     head, literal = _split(argv)
     if literal and "search" not in head:
         head, literal = [*head, "--", *literal], []
+    if any(word.startswith("--") and word.endswith("=--") for word in head):
+        # argparse would take the value for the separator and leave an empty list in its place.
+        raise UsageError("`--` is no value for an option", f"`{PROG} --help` shows what is understood")
     args, rest = build_parser().parse_known_args(head)
     if args.version:
         args.run = "indexer.cli.about:version"

@@ -120,8 +120,10 @@ def _end(text: str, start: int, width: int) -> int:
 
 
 def highlight(text: str, words: Sequence[str], style: Style) -> str:
-    """Mark each place where one of the words stands, whatever its case."""
-    wanted = sorted((re.escape(word) for word in words if word.strip()), key=len, reverse=True)
+    """Mark each place where one of the words stands, whatever its case. Single ASCII characters are left
+    out: they stand everywhere."""
+    useful = (word for word in words if word.strip() and (len(word) > 1 or not word.isascii()))
+    wanted = sorted(map(re.escape, useful), key=len, reverse=True)
     if not style.on or not wanted:
         return text
     return re.sub("|".join(wanted), lambda found: style.match(found[0]), text, flags=re.IGNORECASE)

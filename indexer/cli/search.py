@@ -45,7 +45,7 @@ def search(args: Namespace, out: Output) -> int:
     with reading(settings.home) as conn:
         query = parse(" ".join(args.words), _filters(conn, settings, args))
         results = find(conn, query)
-        groups = _grouped(conn, results.hits) if args.group else None
+        groups = _grouped(conn, query, results.hits) if args.group else None
     if out.as_json:
         out.data(_answer(query, results, groups))
     else:
@@ -83,24 +83,16 @@ def _kinds(given: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(names)) or None
 
 
-def _grouped(conn: Connection, hits: Sequence[Hit]) -> list[_Group]:
-    """The sessions that show the hits, in the order of their best ones."""
+def _grouped(conn: Connection, query: Query, hits: Sequence[Hit]) -> list[_Group]:
+    """The sessions that show the hits, in the order of their best ones; with `--session` that one alone."""
     groups: dict[int, _Group] = {}
     for hit in hits:
-        for row_id in _shown_by(conn, hit):
-            known = groups.get(row_id) or browse.session(conn, row_id)
-            if isinstance(known, browse.Session):
-                known = groups[row_id] = _Group(known, [])
-            if known is not None:
-                known.hits.append(hit)
-    return list(groups.values())
-
-
-def _shown_by(conn: Connection, hit: Hit) -> list[int]:
-    """Row ids of the sessions that show a hit, the one that owns it first."""
-    own = [session.row_id for session in browse.find_sessions(conn, hit.session, limit=1)]
-    row_id = int(hit.id.rpartition(":")[2])
-    return [*own, *(other for other in sorted(members(conn, hit.kind, row_id)) if other not in own)]
+        for row_id in members(conn, hit.kind, int(hit.id.rpartition(":")[2])):
+            if row_id not in groups and (session := browse.session(conn, row_id)):
+                groups[row_id] = _Group(session, [])
+            groups[row_id].hits.append(hit)
+    only = query.filters.session
+    return [group for group in groups.values() if only in (None, group.session.session)]
 
 
 # --- for programs ------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ failed turn needs no queue. Racy rule: a file settled within 2 s of its own last
 though its stat is equal, since file clocks are too coarse to tell (4 ms on ext4, 2 s on some).
 
 `missed` counts changes older than 5 s that no hint announced: it tells a deaf watcher from a quiet
-folder, and is 0 in the first sweep, when everything was changed while nobody looked.
+folder, and is 0 in the first sweep, when everything was changed while nobody looked. In that sweep
+files beside a transcript are taken for known, too: the client writes them with its first lines.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Sweeper:
         settled: Mapping[str, tuple[int, ...]],
         wall: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`settled`: the stats (fields of Stat) of what earlier runs read to its end. `wall`: ns of 1970."""
+        """`settled`: what earlier runs read to its end, as the fields of Stat. `wall`: as time.time_ns."""
         self._roots = roots
         self._source = source
         self._wall = wall
@@ -124,7 +125,7 @@ class Sweeper:
         began = time.thread_time()
         walk, result = Walk(self._everywhere, self._directories), _Result(count_missed=True)
         # Folders first: a file met with its folder is not looked at again, one met alone has no side files.
-        for folder in walk.run(self._places_of([*self._changed_folders(), *self._hot])):
+        for folder in walk.run(self._places_of([*self._changed_folders(), *self._changed_files()])):
             self._compare(folder, result)
         self._directories |= self._trusted(walk.directories)
         self._drop_gone(walk.gone, walk, result)
@@ -158,7 +159,7 @@ class Sweeper:
         beside: list[tuple[str, Stat]] = []
         sides = set(folder.sides).difference(self._sides)
         for path, stat in folder.files:
-            if self._settled.get(path) != hash(stat) or path in self._racy:
+            if self._differs(path, stat):
                 fresh.append((path, stat))
             elif path in sides:
                 beside.append((path, stat))
@@ -184,6 +185,21 @@ class Sweeper:
         self._hot[path] = None
         if len(self._hot) > HOT_FILES:
             del self._hot[next(iter(self._hot))]
+
+    def _changed_files(self) -> list[str]:
+        """Of the hot ones. A stat each and no more: nearly always there are none."""
+        changed = []
+        for path in self._hot:
+            try:
+                differs = self._differs(path, Stat.of(os.stat(path, follow_symlinks=False)))
+            except OSError:
+                differs = True
+            if differs:
+                changed.append(path)
+        return changed
+
+    def _differs(self, path: str, stat: Stat) -> bool:
+        return self._settled.get(path) != hash(stat) or path in self._racy
 
     def _changed_folders(self) -> list[str]:
         changed = [at.path for at in self._everywhere if at.path not in self._directories]

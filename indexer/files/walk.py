@@ -28,6 +28,7 @@ SIDE_SUFFIX = ".meta.json"
 """A small file beside a sub-agent's transcript, with the link to its parent."""
 
 _by_name = attrgetter("name")
+_MOST = (1 << 63) - 1
 
 
 class Stat(NamedTuple):
@@ -42,8 +43,11 @@ class Stat(NamedTuple):
 
     @classmethod
     def of(cls, info: os.stat_result) -> Stat:
-        """From os.stat, os.fstat or DirEntry.stat."""
-        return cls(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+        """From os.stat, os.fstat or DirEntry.stat. Numbers are cut to what SQLite can hold: some file
+        systems use all 64 bits for inodes, and a file's time may lie beyond the year 2262."""
+        return cls(
+            info.st_dev & _MOST, info.st_ino & _MOST, info.st_size, info.st_mtime_ns & _MOST, info.st_ctime_ns & _MOST
+        )  # fmt: skip
 
 
 class Place(NamedTuple):

@@ -13,8 +13,9 @@ others: runs of NUL bytes where a power cut left a hole, BOMs. Steps, each only 
    stand one behind another, or behind a torn one. A record found amid garbage must have `uuid` and
    `sessionId`; one at the start of a piece or right behind a whole record only needs a `type`.
 
-The search is bounded: 200 tries a line, in the last MiB of a piece, so that a hostile line costs a second
-at most and not an hour. Every stretch of bytes that yielded nothing comes back as `Unreadable`.
+The search is bounded, so that a hostile line costs a second and not an hour: 200 starts that are none, and
+16 MiB read in vain, in the last MiB of a piece. Whole records behind one another are free: a file whose
+newlines were lost is one line. Every stretch of bytes that yielded nothing comes back as `Unreadable`.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ import orjson
 
 from indexer.records import Ignored, Unreadable
 from indexer.sources.fields import identifier
-from indexer.text import clean
 
 _TRIES = 200
+_SCAN = 16 << 20
 _WINDOW = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _PIECE = re.compile(rb"[^\x00]+")
@@ -38,6 +39,7 @@ _START = re.compile(
     rb'\{"(?:parentUuid|logicalParentUuid|isSidechain|userType|cwd|session_?[iI]d|version|gitBranch|agentId'
     rb'|slug|type|uuid|timestamp|message|promptId|requestId|forkedFrom)"'
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _raw_decode = json.JSONDecoder().raw_decode
 
 
@@ -113,10 +115,11 @@ def _integer(digits: str) -> int | float:
 
 
 def _storable(value: object) -> object:
+    """As orjson would have made it, had it read the line: U+0000 stays, it is valid JSON."""
     if isinstance(value, str):
-        return clean(value)
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {clean(key): _storable(item) for key, item in value.items()}
+        return {_storable(key): _storable(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_storable(item) for item in value]
     return value
@@ -134,6 +137,7 @@ class _Search:
         self._text = data.decode("latin-1")
         self._start = start
         self._tries = _TRIES
+        self._scan = _SCAN
 
     def spans(self) -> list[_Span]:
         found: list[_Span] = []
@@ -146,12 +150,13 @@ class _Search:
     def _piece(self, start: int, end: int) -> list[_Span]:
         found: list[_Span] = []
         at, behind_record = start, True
-        while at < end and self._tries > 0:
-            span = self._object(at, end)
+        while at < end and self._tries > 0 and self._scan > 0:
+            span = self._object(at, end, free=behind_record)
             if span and _is_record(span.value, behind_record):
                 found.append(span)
                 at, behind_record = span.end, True
                 continue
+            self._tries -= 1
             # A whole object that is no record cannot hold one either: go on behind it.
             at = max(span.end if span else at + 1, end - _WINDOW)
             match = _START.search(self._data, at, end)
@@ -160,13 +165,17 @@ class _Search:
             at, behind_record = match.start(), False
         return found
 
-    def _object(self, at: int, end: int) -> _Span | None:
-        self._tries -= 1
+    def _object(self, at: int, end: int, free: bool) -> _Span | None:
+        """The JSON value at `at`; None if there is none. Bytes read in vain are counted, unless `free`."""
         while at < end and self._data[at] in b" \t\r":
             at += 1
-        with suppress(ValueError, RecursionError, _Refused):
+        try:
             _, stop = _raw_decode(self._text, at)
             return _Span(at, stop, _load(self._data[at:stop]))
+        except json.JSONDecodeError as error:
+            self._scan -= 0 if free else error.pos - at
+        except (ValueError, RecursionError, _Refused):
+            self._tries -= 1
         return None
 
 

@@ -33,7 +33,7 @@ _TASK_FACTS = {"id": "id", "subject": "subject", "description": "description", "
 _GIT_PR_FACTS = {"number": "number", "url": "url", "action": "action"}
 _COMMIT_FACTS = {"branch": "branch", "sha": "sha"}
 _CHANGE_FACTS = {"from": "from", "to": "to"}
-_TODO_FACTS = {"content": "content", "status": "status"}
+_LISTED_FACTS = {"content": "content", "status": "status"}
 _AGENT_FACTS = {
     "agentId": "agent_id",
     "status": "status",
@@ -193,7 +193,7 @@ def _todos(tool_use_id: str, text: str, detail: Fields) -> list[TurnEvent]:
     listed = detail["newTodos"]
     if type(listed) is not list:
         return []
-    tasks = [task for todo in listed[:_LIST_MOST] if (task := facts(todo, _TODO_FACTS))]
+    tasks = [task for todo in listed[:_LIST_MOST] if (task := facts(todo, _LISTED_FACTS))]
     return [TurnEvent("task", bounded({"tool_use_id": tool_use_id, "op": "list", "tasks": tasks}))]
 
 

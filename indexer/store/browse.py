@@ -15,6 +15,7 @@ from typing import NamedTuple
 from indexer.store.connection import Connection
 from indexer.store.membership import OWNER
 from indexer.store.reads import PROJECT_SPELLINGS, merge_newest
+from indexer.text import clean
 
 EARLIEST, LATEST = -(1 << 63), (1 << 63) - 1
 
@@ -141,6 +142,7 @@ def session(conn: Connection, row_id: int) -> Session | None:
 
 def find_sessions(conn: Connection, name: str, limit: int = 6) -> list[Session]:
     """The session of this id; if there is none, up to `limit` whose ids begin with it."""
+    name = clean(name)
     exact = [Session(*row) for row in conn.execute(SESSION_NAMED, {"name": name})]
     if exact or not name:
         return exact

@@ -9,7 +9,7 @@ row of the same (dev, ino) at another path (moved), a row that is gone with the 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,7 +19,8 @@ from indexer.records import SourceFile
 
 _COLUMNS = (
     "id, path, folder, session_id, agent_id, dev, ino, size, mtime_ns, ctime_ns, offset, line_no, head_len, "
-    "head_hash, tail_len, tail_hash, generation, status, parser_version, first_epoch, last_epoch, ignored, last_error"
+    "head_hash, tail_len, tail_hash, generation, status, parser_version, first_epoch, last_epoch, last_version, ignored, "
+    "last_error"
 )
 
 
@@ -55,6 +56,7 @@ class FileRow:
     parser_version: int = 0
     first_epoch: int | None = None
     last_epoch: int | None = None
+    last_version: str | None = None
     ignored: dict[str, int] = field(default_factory=dict)
     last_error: str | None = None
     replaces: int = 0
@@ -72,7 +74,7 @@ class FileRow:
         self.generation += 1
         self.offset = self.line_no = self.head_len = self.tail_len = 0
         self.head_hash = self.tail_hash = b""
-        self.first_epoch = self.last_epoch = None
+        self.first_epoch = self.last_epoch = self.last_version = None
         self.ignored = {}
         self.size = -1
 
@@ -98,6 +100,13 @@ def _row(values: tuple[Any, ...]) -> FileRow:
     row.ignored = orjson.loads(values[_IGNORED])
     row.head_hash, row.tail_hash = row.head_hash or b"", row.tail_hash or b""
     return row
+
+
+def stored(name: str) -> str:
+    """A path or a name as it stands in the store: bytes that are no UTF-8 as `\\xe9`."""
+    if name.isascii():
+        return name
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def by_path(conn: sqlite3.Connection, path: str) -> FileRow | None:
@@ -164,7 +173,7 @@ def save(conn: sqlite3.Connection, row: FileRow) -> None:
     values = (
         row.path, row.folder, row.session_id, row.agent_id, row.dev, row.ino, row.size, row.mtime_ns, row.ctime_ns,
         row.offset, row.line_no, row.head_len, row.head_hash, row.tail_len, row.tail_hash, row.generation,
-        row.status, row.parser_version, row.first_epoch, row.last_epoch, orjson.dumps(row.ignored).decode(),
+        row.status, row.parser_version, row.first_epoch, row.last_epoch, row.last_version, orjson.dumps(row.ignored).decode(),
         row.last_error,
     )  # fmt: skip
     now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
@@ -179,8 +188,8 @@ def save(conn: sqlite3.Connection, row: FileRow) -> None:
 
 
 def known_stats(conn: sqlite3.Connection, parser_version: int) -> dict[str, tuple[int, int, int, int, int]]:
-    """path -> (dev, ino, size, mtime_ns, ctime_ns) of every file that was read to its end, for the
-    sweep: a file whose stat is equal needs nothing but that stat."""
+    """path as stored -> (dev, ino, size, mtime_ns, ctime_ns) of every file that was read to its end, for
+    the sweep: a file whose stat is equal needs nothing but that stat."""
     sql = (
         "SELECT path, dev, ino, size, mtime_ns, ctime_ns FROM ingest_files "
         "WHERE status = 'active' AND size >= 0 AND parser_version = ?"
@@ -188,10 +197,13 @@ def known_stats(conn: sqlite3.Connection, parser_version: int) -> dict[str, tupl
     return {path: tuple(rest) for path, *rest in conn.execute(sql, (parser_version,))}
 
 
-def mark_gone(conn: sqlite3.Connection, present: set[str]) -> int:
-    """Note which active files are no longer on disk; what they held stays. Returns how many."""
+def mark_gone(conn: sqlite3.Connection, present: set[str], hidden: Sequence[str] = ()) -> int:
+    """Note which active files are no longer on disk; what they held stays. Returns how many.
+
+    hidden: folders that could not be read; nobody knows of what is below them."""
     active = conn.execute("SELECT id, path FROM ingest_files WHERE status IN ('active', 'unreadable')").fetchall()
-    gone = [(row_id,) for row_id, path in active if path not in present]
+    standing, below = set(map(stored, present)), tuple(f"{stored(path)}/" for path in hidden)
+    gone = [(row_id,) for row_id, path in active if path not in standing and not path.startswith(below)]
     conn.executemany("UPDATE ingest_files SET status = 'gone' WHERE id = ?", gone)
     return len(gone)
 

@@ -116,8 +116,10 @@ def open_writer(home: Path) -> sqlite3.Connection:
 
 def configure(conn: sqlite3.Connection) -> None:
     """Set the writer's PRAGMAs; those of a new file only take effect while it is empty."""
-    conn.execute(f"PRAGMA page_size = {PAGE_SIZE}")
-    conn.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    if not conn.execute("PRAGMA page_count").fetchone()[0]:
+        conn.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+        # On a filled database this one would write a page, each time.
+        conn.execute("PRAGMA auto_vacuum = INCREMENTAL")
     conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
     conn.execute("PRAGMA foreign_keys = ON")
     conn.execute("PRAGMA synchronous = NORMAL")

@@ -64,6 +64,8 @@ class Wanted(Protocol):
     @property
     def terms(self) -> tuple[Term, ...]: ...
     @property
+    def all(self) -> str: ...
+    @property
     def excluded(self) -> tuple[Term, ...]: ...
     @property
     def filters(self) -> Filters: ...
@@ -77,7 +79,7 @@ class Where(NamedTuple):
     """A condition on `search_texts s`, and the values it names.
 
     among: a SELECT of the only ids that can be meant, "" when all can. It is to be asked first, of the
-    id that is at hand: a look at the row itself costs eight times as much.
+    id that is at hand: a look at each row itself costs three times as much (128 against 42 ms).
     """
 
     sql: str

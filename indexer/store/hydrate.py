@@ -17,10 +17,8 @@ from indexer.store.reads import Connection
 SURROUNDINGS = """
 SELECT s.id, s.kind, s.created_at_epoch AS time, s.project_key, d.project, d.platform_source AS platform,
        d.cwd, d.content_session_id AS session, f.path, r.position,
-       coalesce(nullif(d.custom_title, ''), nullif(d.ai_title, ''), (
-         SELECT l.title FROM session_records m CROSS JOIN session_titles l ON l.leaf_uuid = m.uuid
-         WHERE m.session_db_id = d.id ORDER BY m.file_id DESC, m.position DESC LIMIT 1),
-       d.user_prompt, '') AS name
+       coalesce(nullif(d.custom_title, ''), nullif(d.ai_title, ''), nullif(d.summary_title, ''),
+                d.user_prompt, '') AS name
 FROM json_each(:ids) i CROSS JOIN search_texts s ON s.id = i.value
 JOIN sdk_sessions d ON d.id = s.session_db_id
 LEFT JOIN session_records r ON r.uuid = s.uuid AND r.session_db_id = s.session_db_id

@@ -4,7 +4,7 @@
 -- "The newest N" of everything, and of a project: read in order, never sorted.
 CREATE INDEX IF NOT EXISTS idx_sdk_sessions_project_recent ON sdk_sessions(project_key, started_at_epoch DESC);
 CREATE INDEX IF NOT EXISTS idx_sdk_sessions_recent ON sdk_sessions(started_at_epoch DESC);
-CREATE INDEX IF NOT EXISTS idx_user_prompts_project_recent ON user_prompts(project_key, created_at_epoch DESC);
+CREATE INDEX IF NOT EXISTS idx_user_prompts_project_recent ON user_prompts(project_key, created_at_epoch DESC, id, prompt_kind);
 CREATE INDEX IF NOT EXISTS idx_user_prompts_recent ON user_prompts(created_at_epoch DESC);
 CREATE INDEX IF NOT EXISTS idx_assistant_messages_project_recent ON assistant_messages(project_key, created_at_epoch DESC);
 CREATE INDEX IF NOT EXISTS idx_tool_uses_project_recent ON tool_uses(project_key, created_at_epoch DESC);

@@ -60,7 +60,8 @@ SELECT id, prompt_text AS text FROM user_prompts
 WHERE session_db_id = :session AND prompt_number = :number AND prompt_kind = 'prompt'
 """
 MEMBERS = """
-SELECT r.session_db_id FROM search_texts x JOIN session_records r ON r.uuid = x.uuid WHERE x.id = :id
+SELECT x.session_db_id AS owner, r.session_db_id AS member
+FROM search_texts x LEFT JOIN session_records r ON r.uuid = x.uuid WHERE x.id = :id
 """
 
 _PLACE = f"f.first_epoch, f.path, m.position, m.flags & {SIDECHAIN} AS sidechain"
@@ -158,8 +159,10 @@ def item(conn: Connection, kind: str, row_id: int) -> Item | None:
 
 
 def members(conn: Connection, kind: str, row_id: int) -> list[int]:
-    """Row ids of the sessions that show this row, copies included; empty for what has no record."""
-    return [row[0] for row in conn.execute(MEMBERS, {"id": row_id * 8 + CODES[kind]})]
+    """Row ids of the sessions that show this row: its owner, then those that hold a copy, by row id."""
+    rows = conn.execute(MEMBERS, {"id": row_id * 8 + CODES[kind]}).fetchall()
+    copies = sorted(row["member"] for row in rows if row["member"] is not None)
+    return list(dict.fromkeys([*(row["owner"] for row in rows), *copies]))
 
 
 def course(conn: Connection, session_row_id: int) -> list[Step]:
@@ -167,7 +170,7 @@ def course(conn: Connection, session_row_id: int) -> list[Step]:
     made from it (observations, summaries) stands at the end, by time."""
     values = {"session": session_row_id}
     records = [row for statement in _RECORDS for row in conn.execute(statement, values)]
-    records.sort(key=lambda row: (*_undated_last(row["first_epoch"]), row["path"], row["position"]))
+    records.sort(key=lambda row: (*_undated_last(row["first_epoch"]), row["position"], row["path"]))
     made = [row for statement in _MEMORIES for row in conn.execute(statement, values)]
     made.sort(key=lambda row: (*_undated_last(row["time"]), row["kind"], row["id"]))
     return [*_steps(records), *(_step(row, None, False) for row in made)]
@@ -203,7 +206,7 @@ def _turn(conn: Connection, session_row_id: int, number: int) -> Turn | None:
     row = conn.execute(TURN_PROMPT, {"session": session_row_id, "number": number}).fetchone()
     if row is None:
         shown = conn.execute(SESSION_PROMPTS, {"session": session_row_id}).fetchall()
-        shown.sort(key=lambda row: (*_undated_last(row["first_epoch"]), row["path"], row["position"]))
+        shown.sort(key=lambda row: (*_undated_last(row["first_epoch"]), row["position"], row["path"]))
         prompts = [row for row in shown if row["kind"] == "prompt" and not row["sidechain"]]
         row = prompts[number - 1] if number <= len(prompts) else None
     return Turn(f"prompt:{row['id']}", number, row["text"]) if row else None

@@ -1,8 +1,9 @@
 """Full-text search: which rows hold the words of a query, the best first.
 
 Two tiers. Of one to three words, rows that hold all come first; a longer query is a question, which AND
-answers never (retrieval.md section 4: nDCG@10 0.00 to 0.05). When that finds too little, rows are ranked
-by how many of the words they hold and how rare those are: OR and bm25, title thrice the body.
+hardly ever answers (retrieval.md section 4: nDCG@10 0.00 to 0.04 on five sets of questions). When that
+finds too little, rows are ranked by how many of the words they hold and how rare those are: OR and bm25,
+title thrice the body.
 
 Cost is bounded by the number of rows that bm25 must look at (1.2 us each, 2.1 with the join; 100,000 rows):
 
@@ -10,11 +11,12 @@ Cost is bounded by the number of rows that bm25 must look at (1.2 us each, 2.1 w
   others are left (20 ms instead of 39, nDCG within 0.002 on five sets of six), and with no more words
   than stand in 40,000 rows together. How many rows hold a word is counted up to the limit that matters
   (0.07 us a row): fts5vocab would need a TEMP table, which a query_only connection may not have.
-* Rows with the words of a keyword query are ranked when they are up to 10,000; of more, the 4,000 last
-  stored of each table, and a note says so. Where everything matches, rank says little.
+* Rows with the words of a keyword query are ranked when they are up to 10,000; of more, the 2,000 last
+  stored of each table (20 ms on 500 MB of transcripts), and a note says so. Where so much matches, rank
+  says little.
 
 Filters are part of the statement. Equal scores are ordered by time, the newer first, then by id. Where the
-index is missing (an SQLite without FTS5) or damaged, `listing.scan` looks through the newest texts.
+index is missing (an SQLite without FTS5), damaged or silent, `listing.scan` looks through the newest texts.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ COMMON = 2_000, 10
 """A word is common in more rows than the first and than one in so many of all."""
 TOGETHER = 40_000
 RANKED = 10_000
-LAST_STORED = 4_000
+LAST_STORED = 2_000
 
 _RANK = "bm25(search_fts, 3.0, 1.0)"
 _JOINED = f"""
@@ -45,13 +47,15 @@ WHERE search_fts MATCH :match AND search_fts.rowid % 8 IN ({{codes}}) AND {{wher
 _AMONG = "+search_fts.rowid IN ({among}) AND {where}"
 RANKED_ROWS = f"{_JOINED} ORDER BY score, time DESC, s.id LIMIT :limit"
 LAST_ROWS = f"""
-SELECT *, count(*) OVER () AS ranked FROM ({_JOINED} ORDER BY search_fts.rowid DESC LIMIT {LAST_STORED})
+SELECT *, count(*) OVER () AS ranked FROM ({_JOINED} ORDER BY search_fts.rowid DESC LIMIT :last)
 ORDER BY score, time DESC, id LIMIT :limit"""
 TOP_ROWS = f"""
 SELECT rowid, {_RANK} AS score FROM search_fts WHERE search_fts MATCH :match ORDER BY score LIMIT :limit"""
 TIMES = """
 SELECT s.id, s.created_at_epoch FROM json_each(:ids) i CROSS JOIN search_texts s ON s.id = i.value"""
 COUNT = "SELECT count(*) FROM (SELECT 1 FROM search_fts WHERE search_fts MATCH :match LIMIT :limit)"
+LAST_TEXT = "SELECT id, substr(body, 1, 400) FROM search_texts WHERE body <> '' ORDER BY id DESC LIMIT 1"
+HOLDS = "SELECT 1 FROM search_fts WHERE search_fts MATCH :match AND rowid = :id"
 SIZE = "SELECT count(*) FROM search_texts"
 _COMMON = f"over {RANKED:,} rows match: the best of the {LAST_STORED:,} last stored of each kind"
 _NO_INDEX = "the full-text index is missing or damaged: the newest texts were searched for the words as typed"
@@ -78,12 +82,12 @@ def match(conn: Connection, query: Wanted, limit: int, offset: int = 0) -> Found
     """Rows that answer the query, from the `offset`-th best on. Without words: the newest that pass the
     filters. Raises what SQLite raises, but for a missing or damaged index."""
     need = limit + offset
-    notes: tuple[str, ...] = ()
     try:
-        if query.terms:
-            rows, notes = _search(conn, query, need)
+        if not query.terms:
+            return Found(_unranked(_newest(conn, query, need)[offset:]), "newest", ())
+        rows, notes = _search(conn, query, need)
+        if rows or _index_answers(conn):
             return Found(tuple(rows[offset:]), "lexical", notes)
-        return Found(_unranked(_newest(conn, query, need)[offset:]), "newest", notes)
     except sqlite3.DatabaseError as error:
         if not _is_of_the_index(error):
             raise
@@ -109,11 +113,22 @@ def _is_of_the_index(error: sqlite3.DatabaseError) -> bool:
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT)
 
 
+def _index_answers(conn: Connection) -> bool:
+    """Whether the index finds the row stored last. Asked when it found nothing: an index that lost its
+    pages, or was never filled, says so by silence (tests: zeroed pages raise nothing)."""
+    row = conn.execute(LAST_TEXT).fetchone()
+    word = next((word for word in row[1].split() if any(map(str.isalnum, word))), "") if row else ""
+    if not word:
+        return True
+    values = {"match": '"' + word.replace('"', "") + '"', "id": row[0]}
+    return conn.execute(HOLDS, values).fetchone() is not None
+
+
 def _search(conn: Connection, query: Wanted, need: int) -> tuple[list[Match], tuple[str, ...]]:
     first: list[Match] = []
     notes: tuple[str, ...] = ()
     if len(query.terms) <= FEW_WORDS:
-        expression = _without(query, _all(query.terms))
+        expression = _without(query, query.all)
         if _count(conn, expression, RANKED) > RANKED:
             first, more = _last_stored(conn, query, expression, need)
             notes = (_COMMON,) if more else ()
@@ -150,7 +165,7 @@ def _asked(query: Wanted, expression: str, limit: int) -> tuple[str, dict[str, o
     """The filters as the statements above take them, and all values."""
     found = where(query.filters)
     sql = _AMONG.format(among=found.among, where=found.sql) if found.among else found.sql
-    return sql, {**found.values, "match": expression, "limit": limit}
+    return sql, {**found.values, "match": expression, "limit": limit, "last": LAST_STORED}
 
 
 def _unfiltered(conn: Connection, expression: str, limit: int) -> list[tuple[int, float, int | None]] | None:
@@ -179,10 +194,6 @@ def _last_stored(conn: Connection, query: Wanted, expression: str, limit: int) -
 def _order(row: Sequence[Any]) -> tuple[float, bool, int, int]:
     """The better, then the newer (undated ones last), then the smaller id."""
     return row[1], row[2] is None, -(row[2] or 0), row[0]
-
-
-def _all(terms: Sequence[Term]) -> str:
-    return " AND ".join(f"({term.match})" for term in terms)
 
 
 def _loosened(terms: Sequence[Term]) -> bool:

@@ -82,13 +82,10 @@ class Members:
 
     def best(self, uuid: str, ages: dict[int, Age]) -> Member:
         """The member that ought to own the record. ages: sessions of this transaction, by row id."""
-        return min(self._known[uuid], key=lambda member: self._age(member.session, ages).rank(member.flags))
+        return min(self._known[uuid], key=lambda member: self.age(member.session, ages).rank(member.flags))
 
-    def best_rank(self, uuid: str, ages: dict[int, Age]) -> Rank:
-        """The rank of the best member."""
-        return min(self._age(member.session, ages).rank(member.flags) for member in self._known[uuid])
-
-    def _age(self, session: int, ages: dict[int, Age]) -> Age:
+    def age(self, session: int, ages: dict[int, Age]) -> Age:
+        """The age of a session, in hand or stored."""
         known = ages.get(session) or self._ages.get(session)
         if known is None:
             sql = "SELECT content_session_id, origin_rank, origin_epoch FROM sdk_sessions WHERE id = ?"

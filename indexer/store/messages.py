@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from indexer.records import AssistantText
 from indexer.store.membership import in_chunks
-from indexer.store.placing import Context, Mode
+from indexer.store.placing import Context, Mode, Placer
 from indexer.store.rows import ASSISTANT_CODE, MessageRow, Rows
 from indexer.store.sessions import note_model
 from indexer.text import clean, search_tokens
@@ -19,21 +19,21 @@ _MODEL, _TOKENS = 8, slice(9, 13)
 class Messages:
     """Puts assistant messages, for one transaction."""
 
-    def __init__(self, conn: sqlite3.Connection, rows: Rows) -> None:
-        self._conn, self._rows = conn, rows
+    def __init__(self, conn: sqlite3.Connection, rows: Rows, placer: Placer) -> None:
+        self._conn, self._rows, self._placer = conn, rows, placer
         self._held: dict[str, MessageRow] = {}
         self._grown: set[str] = set()
         self.new = 0
 
     def load(self, keys: Iterable[str]) -> None:
         """Look up the messages that are stored already."""
-        sql = "SELECT message_id, id, session_db_id FROM assistant_messages WHERE message_id IN ({})"
-        for key, row_id, session in in_chunks(self._conn, sql, list(keys)):
-            self._held[key] = MessageRow(row_id, session)
+        sql = "SELECT message_id, id, session_db_id, record_uuid FROM assistant_messages WHERE message_id IN ({})"
+        for key, *rest in in_chunks(self._conn, sql, list(keys)):
+            self._held[key] = MessageRow(*rest)
 
     def put(self, context: Context, text: AssistantText, _: int) -> None:
         """Store one line of a message."""
-        if context.agent_id is None:
+        if context.agent_id is None and context.time_source == "record":
             note_model(context.session, text.model, context.time)
         if context.mode is Mode.SKIP:
             return
@@ -41,7 +41,8 @@ class Messages:
         if row is None:
             row = self._insert(context, text)
         else:
-            if context.mode is Mode.WIN and row.session != context.session.id:
+            follows = context.in_order and context.mode is Mode.NEW and row.terms == _terms(context)
+            if not follows and self._placer.leads(context, row.record_uuid):
                 self._take_over(context, row)
             self._merge_usage(row, text)
         if text.text:
@@ -49,7 +50,9 @@ class Messages:
 
     def _insert(self, context: Context, text: AssistantText) -> MessageRow:
         session, row_id = context.session, self._rows.new_id("assistant_messages")
-        row = self._held[text.message_key] = MessageRow(row_id, session.id, len(self._rows.messages))
+        row = self._held[text.message_key] = MessageRow(
+            row_id, session.id, context.uuid, len(self._rows.messages), _terms(context)
+        )
         self._rows.messages.append(
             [
                 row_id, text.message_key, session.id, session.content_session_id, session.project_key, context.uuid,
@@ -76,10 +79,10 @@ class Messages:
 
     def _take_over(self, context: Context, row: MessageRow) -> None:
         session = context.session
-        row.session = session.id
+        row.session, row.record_uuid, row.terms, session.renumber = session.id, context.uuid, (), True
         self._rows.update(
             "UPDATE assistant_messages SET session_db_id = ?, content_session_id = ?, project_key = ?, "
-            "record_uuid = ?, agent_id = ?, created_at_epoch = coalesce(?, created_at_epoch) WHERE id = ?",
+            "record_uuid = ?, agent_id = ?, created_at_epoch = ? WHERE id = ?",
             session.id, session.content_session_id, session.project_key, context.uuid, context.agent_id, context.time,
             row.id,
         )  # fmt: skip
@@ -89,16 +92,17 @@ class Messages:
         cleaned = clean(text.text)
         if context.mode is Mode.NEW:
             self._rows.texts.append((context.uuid, row.id, context.time, context.position, cleaned))
-            if row.index >= 0:
-                row.texts.append(cleaned)
             self._grown.add(text.message_key)
         elif context.mode is Mode.WIN:
             self._rows.update(
-                "UPDATE assistant_texts SET position = ?, text = ?, created_at_epoch = coalesce(?, created_at_epoch) "
-                "WHERE uuid = ?",
+                "UPDATE assistant_texts SET position = ?, text = ?, created_at_epoch = ? WHERE uuid = ?",
                 context.position, cleaned, context.time, context.uuid,
             )  # fmt: skip
             self._grown.add(text.message_key)
+        else:
+            return
+        if row.index >= 0:
+            row.texts[context.uuid] = context.position, cleaned
 
     def index_new(self) -> None:
         """Gather the index text of messages that are new: their lines are all in hand."""
@@ -106,7 +110,7 @@ class Messages:
             row = self._held[key]
             if row.index >= 0:
                 values = self._rows.messages[row.index]
-                body = search_tokens("\n".join(row.texts))
+                body = search_tokens("\n".join(text for _, text in _ordered(row.texts)))
                 self._rows.search.append(
                     (
                         row.id * 8 + ASSISTANT_CODE,
@@ -126,7 +130,7 @@ class Messages:
         for key in sorted(self._grown):
             row = self._held[key]
             if row.index < 0:
-                sql = "SELECT text FROM assistant_texts WHERE message_row_id = ? ORDER BY position"
+                sql = "SELECT text FROM assistant_texts WHERE message_row_id = ? ORDER BY position, uuid"
                 body = search_tokens("\n".join(text for (text,) in self._conn.execute(sql, (row.id,))))
                 self._conn.execute(
                     "INSERT INTO search_texts (id, kind, uuid, session_db_id, project_key, created_at_epoch, body) "
@@ -135,3 +139,12 @@ class Messages:
                     "ON CONFLICT DO UPDATE SET body = excluded.body WHERE body <> excluded.body",
                     (row.id, body),
                 )
+
+
+def _ordered(texts: dict[str, tuple[int, str]]) -> list[tuple[int, str]]:
+    """A message's lines as the store orders them: by position, then by record."""
+    return [texts[uuid] for uuid in sorted(texts, key=lambda uuid: (texts[uuid][0], uuid))]
+
+
+def _terms(context: Context) -> tuple[object, ...]:
+    return context.session.id, context.agent_id, context.entry.forked_from

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from indexer.records import Entry
 from indexer.store.checkpoints import STALE, FileRow
-from indexer.store.membership import OWNER, SIDECHAIN, Member, Members
+from indexer.store.membership import FORKED, OWNER, SIDECHAIN, Age, Member, Members
 from indexer.store.sessions import Session, Sessions
 
 
@@ -46,6 +47,10 @@ class Placer:
     def __init__(self, conn: sqlite3.Connection, sessions: Sessions, members: Members) -> None:
         self._conn, self._sessions, self._members = conn, sessions, members
         self._places: dict[int, tuple[bool, str | None, str]] = {}
+        self.disturbed: set[int] = set()
+        """Sessions that hold a record whose rows have come to say something else."""
+        self.again: set[int] = set()
+        """Files that hold the best copy of a record that has another owner still."""
 
     def place(self, uuid: str, session: Session, file: FileRow, position: int, flags: int) -> tuple[Mode, bool]:
         """Note that the session holds the record, and decide what the record's rows should do.
@@ -58,7 +63,7 @@ class Placer:
             self._members.add_new(uuid, tuple.__new__(Member, (session.id, file.id, position, flags | OWNER)))
             return Mode.NEW, self._ordered(session, file, position, flags)
         own = next((member for member in members if member.session == session.id), None)
-        in_order = False
+        in_order = improved = False
         if own is None:
             self._members.put(uuid, Member(session.id, file.id, position, flags))
             in_order = self._ordered(session, file, position, flags)
@@ -66,61 +71,99 @@ class Placer:
             if len(members) == 1:
                 return Mode.SKIP, False
         else:
-            self._replace(uuid, session, own, Member(session.id, file.id, position, flags))
-        return self._settle(uuid, session, flags, own), in_order
+            improved = self._replace(uuid, session, own, Member(session.id, file.id, position, flags))
+        return self._settle(uuid, session, (file.id, position), improved), in_order
 
-    def _settle(self, uuid: str, session: Session, flags: int, own: Member | None) -> Mode:
-        """Give the record to its best member."""
+    def _settle(self, uuid: str, session: Session, place: tuple[int, int], improved: bool) -> Mode:
+        """Give the record to its best member, if it is read at that member's place now."""
         owner, best = self._members.owner(uuid), self._members.best(uuid, self._sessions.ages())
         if best.session != session.id:
             return Mode.FILL
         if owner is None or owner.session != session.id:
+            if (best.file, best.position) != place:
+                self.again.add(best.file)
+                return Mode.FILL
             if owner is not None:
                 self._members.put(uuid, owner._replace(flags=owner.flags & ~OWNER))
-            mine = next(member for member in self._members.of(uuid) if member.session == session.id)
-            self._members.put(uuid, mine._replace(flags=mine.flags | OWNER))
-            session.renumber = True
-            return Mode.WIN
-        if own is not None and own.flags & SIDECHAIN and not flags & SIDECHAIN:
-            session.renumber = True
-            return Mode.WIN
-        return Mode.FILL
+            self._members.put(uuid, best._replace(flags=best.flags | OWNER))
+            session.renumber = improved = True
+        if improved:
+            self.disturbed.update(member.session for member in self._members.of(uuid))
+        return Mode.WIN if improved else Mode.FILL
 
-    def _replace(self, uuid: str, session: Session, own: Member, new: Member) -> None:
-        """The session holds the record at two places: keep the better one."""
-        if (new.flags & SIDECHAIN) != (own.flags & SIDECHAIN):
-            better = not new.flags & SIDECHAIN
+    def _replace(self, uuid: str, session: Session, own: Member, new: Member) -> bool:
+        """The session holds the record at two places: keep the better one.
+
+        Says whether its rows should follow: not to where the very same file has it now."""
+        better, improved = own.position < 0, False
+        if _terms(new) != _terms(own):
+            better = improved = _terms(new) < _terms(own)
         elif own.file == new.file:
-            better = own.position < 0 or new.position < own.position
-        else:
-            better = own.position < 0 or self._standing(new.file, session) < self._standing(own.file, session)
+            better = better or new.position < own.position
+        elif not better:
+            better = improved = self._standing(new, session.age) < self._standing(own, session.age)
         if better:
             self._members.put(uuid, new._replace(flags=new.flags | own.flags & OWNER))
             session.renumber = True
+        return improved
 
-    def _standing(self, file_id: int, session: Session) -> tuple[bool, bool, str]:
+    def _standing(self, member: Member, age: Age) -> tuple[bool, bool, str]:
         """How well a file speaks for a session: it stands on disk, it is named for it, its path."""
-        if file_id not in self._places:
+        if member.file not in self._places:
             sql = "SELECT status <> 'active', session_id, path FROM ingest_files WHERE id = ?"
-            self._places[file_id] = self._conn.execute(sql, (file_id,)).fetchone()
-        lost, named, path = self._places[file_id]
-        return bool(lost), named != session.content_session_id, path
+            self._places[member.file] = self._conn.execute(sql, (member.file,)).fetchone()
+        lost, named, path = self._places[member.file]
+        return bool(lost), named != age.content_session_id, path
 
     @staticmethod
     def _ordered(session: Session, file: FileRow, position: int, flags: int) -> bool:
         """Whether a new member simply follows all others of its session; else numbers are redone."""
-        if flags & SIDECHAIN:
+        if file.is_agent:
             return False
         if len(session.tail) == 1 and position > session.tail.get(file.id, STALE):
+            if flags & SIDECHAIN:
+                return False
             session.tail[file.id] = position
             return True
         session.renumber = True
         return False
 
-    def outranks(self, uuid: str, other: str) -> bool:
-        """Whether record `uuid` is a better source than `other`, which carries the same call."""
-        self._members.load([other])
-        if not self._members.of(other):
-            return False
+    def places(self, uuid: str) -> Sequence[Member]:
+        """Where a record stands; nowhere if it has not been seen."""
+        self._members.load([uuid])
+        return self._members.of(uuid)
+
+    def before(self, uuid: str, context: Context) -> int:
+        """The line of a record that stands before the one in hand, in the same file; 0 if it does not."""
+        files = {member.file: member.position for member in self.places(context.uuid)}
+        return max(
+            (m.position for m in self.places(uuid) if m.position < files.get(m.file, 0)), default=0
+        )
+
+    def leads(self, context: Context, other: str) -> bool:
+        """Whether the record in hand is to stand for what `other` stands for so far."""
+        if other == context.uuid:
+            return context.mode is Mode.WIN
+        if context.mode is Mode.FILL:
+            owner = self._members.owner(context.uuid)
+            if owner is None or owner.session != context.session.id:
+                return False
+        return self.precedes(context.uuid, other)
+
+    def precedes(self, uuid: str, other: str) -> bool:
+        """Whether record `uuid` is the better source of what `other` carries too: a call that was written
+        again, a line of the same message, a second answer. The better member, then the earlier place."""
+        self._members.load([uuid, other])
+        if not self._members.of(uuid) or not self._members.of(other):
+            return bool(self._members.of(uuid))
         ages = self._sessions.ages()
-        return self._members.best_rank(uuid, ages) < self._members.best_rank(other, ages)
+        first, second = self._members.best(uuid, ages), self._members.best(other, ages)
+        mine, theirs = self._members.age(first.session, ages), self._members.age(second.session, ages)
+        if first.session != second.session or _terms(first) != _terms(second):
+            return mine.rank(first.flags) < theirs.rank(second.flags)
+        return (*self._standing(first, mine), first.position) < (*self._standing(second, theirs), second.position)
+
+
+def _terms(member: Member) -> tuple[int, int]:
+    """On what terms a session holds a record, the better ones smaller."""
+    return member.flags & SIDECHAIN, member.flags & FORKED

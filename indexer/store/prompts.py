@@ -28,6 +28,8 @@ class Prompts:
         text = clean(prompt.text)
         if context.in_order:
             note_prompt(context.session, prompt.kind, text)
+        self._queue.saw(context.session)
+        context.session.renumber_agents = context.session.renumber_agents or self._has_agents(context.session)
         digest = prompt_hash(text)
         if context.mode is Mode.NEW:
             self._insert(context, prompt, text, digest)
@@ -38,9 +40,8 @@ class Prompts:
             self._take_over(context, prompt, text, digest)
         else:
             self._rows.update(
-                "UPDATE user_prompts SET cwd = coalesce(cwd, ?), created_at_epoch = coalesce(created_at_epoch, ?) "
-                "WHERE native_prompt_id = ? AND (cwd IS NULL OR created_at_epoch IS NULL)",
-                context.entry.cwd, context.time, context.uuid,
+                "UPDATE user_prompts SET cwd = ? WHERE native_prompt_id = ? AND cwd IS NULL",
+                context.entry.cwd, context.uuid,
             )  # fmt: skip
 
     def _insert(self, context: Context, prompt: Prompt, text: str, digest: str) -> None:
@@ -54,8 +55,6 @@ class Prompts:
         )  # fmt: skip
         self.new += prompt.kind == "prompt"
         self._rows.index(context, row_id * 8 + PROMPT_CODE, prompt.kind, None, "", text)
-        self._queue.saw(session)
-        session.renumber_agents = session.renumber_agents or self._has_agents(session)
 
     def _has_agents(self, session: Session) -> bool:
         """A new prompt may be the one that a sub-agent's undirected work belongs to."""
@@ -67,14 +66,13 @@ class Prompts:
         self._rows.update(
             "UPDATE user_prompts SET session_db_id = ?, content_session_id = ?, project_key = ?, prompt_kind = ?, "
             "prompt_text = ?, native_prompt_hash = ?, is_private = ?, is_queued = ?, time_source = ?, "
-            "cwd = coalesce(?, cwd), created_at_epoch = coalesce(?, created_at_epoch) WHERE native_prompt_id = ?",
+            "cwd = coalesce(?, cwd), created_at_epoch = ? WHERE native_prompt_id = ?",
             session.id, session.content_session_id, session.project_key, prompt.kind, text, digest, prompt.private,
             prompt.queued, context.time_source, context.entry.cwd, context.time, context.uuid,
         )  # fmt: skip
         place = f"({_FIND}) * 8 + {PROMPT_CODE}"
         self._rows.update(
-            "UPDATE search_texts SET session_db_id = ?, project_key = ?, "
-            f"created_at_epoch = coalesce(?, created_at_epoch) WHERE id = {place}",
+            f"UPDATE search_texts SET session_db_id = ?, project_key = ?, created_at_epoch = ? WHERE id = {place}",
             session.id, session.project_key, context.time, context.uuid,
         )  # fmt: skip
         tokens = search_tokens(text) if self._rows.index_text else ""

@@ -21,6 +21,7 @@ from indexer.errors import AmbiguousProject, NotFound
 from indexer.project import fold
 from indexer.store.connection import Connection as Connection
 from indexer.store.connection import open_reader, translated
+from indexer.text import clean
 
 COUNTS = """
 SELECT (SELECT COUNT(*) FROM sdk_sessions),
@@ -207,7 +208,7 @@ def _by_path(
     if "/" not in name and name not in (".", "..", "~"):
         return None
     # normpath, not resolve(): sessions keep their folders as the client saw them, links and all.
-    path = os.path.normpath(Path(cwd, name).expanduser())
+    path = clean(os.path.normpath(Path(cwd, os.path.expanduser(name))))  # noqa: PTH111 - Path's may raise
     key = fold(key_of_path(path)) if key_of_path else fold(path)
     if key in known:
         return key

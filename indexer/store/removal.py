@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+
+from indexer import share
+
+SAMPLE = "config/sample/projects"
+_BELOW = "substr(path, 1, length(?1) + 1) = ?1 || '/'"
+
+
+def sample_folder() -> str:
+    """The real path of the bundled transcripts."""
+    return os.path.realpath(share.find(SAMPLE))
+
+
+def holds_only_sample(conn: sqlite3.Connection) -> bool:
+    """Whether no transcript but the bundled ones has ever been read."""
+    sql = f"SELECT 1 FROM ingest_files WHERE NOT {_BELOW} LIMIT 1"
+    return conn.execute(sql, (sample_folder(),)).fetchone() is None
+
+
+def forget_sample(conn: sqlite3.Connection) -> int:
+    """Remove what the bundled sample brought in; returns how many sessions. In the caller's transaction."""
+    return forget_files_below(conn, sample_folder())
 
 
 def forget_files_below(conn: sqlite3.Connection, folder: str) -> int:
@@ -10,7 +32,9 @@ def forget_files_below(conn: sqlite3.Connection, folder: str) -> int:
 
     In the caller's transaction. For the bundled sample, whose sessions no other file holds.
     """
-    files = [row[0] for row in conn.execute("SELECT id FROM ingest_files WHERE path GLOB ? || '/*'", (folder,))]
+    files = [row[0] for row in conn.execute(f"SELECT id FROM ingest_files WHERE {_BELOW}", (folder,))]
+    if not files:
+        return 0
     sessions: set[int] = set()
     for file_id in files:
         found = conn.execute("SELECT session_db_id FROM session_files WHERE file_id = ?", (file_id,))

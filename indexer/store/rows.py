@@ -68,18 +68,22 @@ class ToolRow:
     record_uuid: str
     input_hash: str
     result_uuid: str | None = None
-    result_at: int | None = None
     index: int = -1
 
 
 @dataclass(slots=True)
 class MessageRow:
-    """An assistant message in hand; index: its place in Rows.messages, -1 when it is stored."""
+    """An assistant message in hand; index: its place in Rows.messages, -1 when it is stored.
+
+    terms: session, agent and origin of its record, of a new message."""
 
     id: int
     session: int
+    record_uuid: str
     index: int = -1
-    texts: list[str] = field(default_factory=list)
+    terms: tuple[object, ...] = ()
+    texts: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Position and text by record, of a message that is not stored yet."""
 
 
 @dataclass(slots=True)
@@ -129,7 +133,7 @@ class Rows:
         """Give a row's index text to another session: filter columns only, the index is not touched."""
         self.update(
             "UPDATE search_texts SET session_db_id = ?, project_key = ?, uuid = ?, "
-            "created_at_epoch = coalesce(?, created_at_epoch) WHERE id = ?",
+            "created_at_epoch = ? WHERE id = ?",
             context.session.id, context.session.project_key, context.uuid, context.time, row_id,
         )  # fmt: skip
 

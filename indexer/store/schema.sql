@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS sdk_sessions (
   prompt_counter INTEGER NOT NULL DEFAULT 0, -- human prompts the session shows
   custom_title TEXT,
   ai_title TEXT,
-  summary_title TEXT,             -- from an older client's summary line; stands in for ai_title
+  summary_title TEXT,             -- from an older client's summary line; stands in for a missing ai_title
   observed_model TEXT,            -- of its latest message on the main thread
   observed_model_epoch INTEGER,
   observed_billing TEXT,
@@ -94,6 +94,7 @@ CREATE TABLE IF NOT EXISTS ingest_files (
   parser_version INTEGER NOT NULL DEFAULT 0,
   first_epoch INTEGER,            -- first dated record in file order
   last_epoch INTEGER,             -- last dated record in file order: dates the undated ones after it
+  last_version TEXT,              -- of the last record that names one: that of the unversioned lines after it
   ignored TEXT NOT NULL DEFAULT '{}', -- JSON: records that hold nothing, by kind
   last_error TEXT,
   committed_at TEXT
@@ -103,12 +104,14 @@ CREATE INDEX IF NOT EXISTS idx_ingest_files_inode ON ingest_files(ino, dev);
 CREATE INDEX IF NOT EXISTS idx_ingest_files_status ON ingest_files(status);
 CREATE INDEX IF NOT EXISTS idx_ingest_files_lost ON ingest_files(head_len, head_hash) WHERE status IN ('gone', 'replaced');
 
--- Which files a session stands in, and its first time in each.
+-- Which files a session stands in; its first time and its last titles in each.
 CREATE TABLE IF NOT EXISTS session_files (
   session_db_id INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
   file_id INTEGER NOT NULL REFERENCES ingest_files(id) ON DELETE CASCADE,
   is_agent INTEGER NOT NULL,
   first_epoch INTEGER,
+  custom_title TEXT,
+  ai_title TEXT,
   PRIMARY KEY (session_db_id, file_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS idx_session_files_file ON session_files(file_id);
@@ -260,6 +263,7 @@ CREATE TABLE IF NOT EXISTS queue_operations (
   operation TEXT NOT NULL,
   created_at_epoch INTEGER,
   text TEXT,
+  version TEXT,                   -- client that wrote it: that of the record before it; NULL: not known yet
   PRIMARY KEY (session_db_id, file_id, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS idx_queue_operations_file ON queue_operations(file_id);

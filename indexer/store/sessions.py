@@ -10,7 +10,7 @@ file's before a sub-agent's, a directory that fits the transcript's folder befor
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -65,6 +65,11 @@ class Session:
     moved_project: bool = False
     aged: bool = False
     """Its age has changed although it had records before."""
+    titles: dict[int, dict[str, str]] = field(default_factory=dict)
+    """New titles by file and kind."""
+    stored: bool = False
+    agent_calls: frozenset[str] = frozenset()
+    """Calls that are known to have spawned a sub-agent."""
 
 
 @dataclass(slots=True)
@@ -116,12 +121,14 @@ def note_prompt(session: Session, kind: PromptKind, text: str) -> None:
             session.user_prompt = text[:TITLE_LENGTH]
 
 
-def set_title(session: Session, title: Title) -> None:
-    """A title line was read: the last one of its kind wins."""
+def set_title(session: Session, file_id: int, title: Title) -> None:
+    """A title line was read: the last one of its kind wins (of several files: numbering.choose_titles)."""
+    text = title.text[:TITLE_LENGTH]
     if title.kind == "custom":
-        session.custom_title = title.text[:TITLE_LENGTH]
+        session.custom_title = text
     else:
-        session.ai_title = title.text[:TITLE_LENGTH]
+        session.ai_title = text
+    session.titles.setdefault(file_id, {})[title.kind] = text
 
 
 def note_model(session: Session, model: str | None, time: int | None) -> None:
@@ -139,6 +146,7 @@ class Sessions:
     def __init__(self, conn: sqlite3.Connection, platform: str, resolve: Resolve) -> None:
         self._conn, self._platform, self._resolve = conn, platform, resolve
         self._held: dict[str, Session] = {}
+        self._left: set[str] = set()
 
     def __getitem__(self, content_session_id: str) -> Session:
         return self._held[content_session_id]
@@ -151,15 +159,28 @@ class Sessions:
         """A session by its id, made if it is new."""
         return self._held.get(content_session_id) or self._load(content_session_id)
 
+    def disturb(self, ids: Iterable[int]) -> None:
+        """Records of these sessions have changed for reasons outside of them: what their sub-agents'
+        work belongs to is found out again."""
+        held = {session.id: session for session in self._held.values()}
+        for row_id in sorted(ids):
+            session = held.get(row_id)
+            if session is None:
+                sql = "SELECT content_session_id FROM sdk_sessions WHERE id = ?"
+                session = self.get(self._conn.execute(sql, (row_id,)).fetchone()[0])
+            session.renumber_agents = True
+
     def ages(self) -> dict[int, Age]:
         """Ages by row id, for the choice of owners."""
         return {session.id: session.age for session in self._held.values()}
 
-    def merge(self, file: FileRow, facts: dict[str, Facts]) -> None:
-        """Take in what a file says of its sessions; new sessions get their row at once."""
+    def merge(self, file: FileRow, facts: dict[str, Facts], *, from_start: bool) -> None:
+        """Take in what a file says of its sessions; new sessions get their row at once.
+
+        from_start: the facts are of the file's first lines, which say how old the session is there."""
         for content_session_id, fact in facts.items():
             session = self.get(content_session_id)
-            self._age(session, file, fact)
+            self._age(session, file, fact, from_start)
             self._times(session, fact)
             self._project(session, file, fact)
             session.client_version = _newer(session.client_version, fact.version)
@@ -178,7 +199,9 @@ class Sessions:
         else:
             row_id, _, rank, epoch, *rest = found
             session = Session(row_id, content_session_id, Age(content_session_id, rank, epoch), *rest)
-            session.tail = self._tails(row_id)
+            session.tail, session.stored = self._tails(row_id), True
+            calls = "SELECT tool_use_id FROM session_agents WHERE session_db_id = ? AND tool_use_id IS NOT NULL"
+            session.agent_calls = frozenset(call for (call,) in self._conn.execute(calls, (row_id,)))
         session.memory_session_id = memory_id
         self._held[content_session_id] = session
         return session
@@ -191,25 +214,26 @@ class Sessions:
         )
         return {file_id: position or 0 for file_id, position in self._conn.execute(sql, (session_id,))}
 
-    def _age(self, session: Session, file: FileRow, fact: Facts) -> None:
+    def _age(self, session: Session, file: FileRow, fact: Facts, from_start: bool) -> None:
         """Note the session's first time in this file, and take the age that follows from all its files."""
         insert = (
             "INSERT INTO session_files (session_db_id, file_id, is_agent, first_epoch) VALUES (?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET first_epoch = excluded.first_epoch "
-            "WHERE (first_epoch IS NULL OR ? = 0) AND first_epoch IS NOT excluded.first_epoch RETURNING 1"
+            "WHERE (first_epoch IS NULL OR ?) AND first_epoch IS NOT excluded.first_epoch RETURNING 1"
         )
-        values = (session.id, file.id, file.is_agent, fact.first, file.line_no)
+        values = (session.id, file.id, file.is_agent, fact.first, from_start)
         if not self._conn.execute(insert, values).fetchone():
             return
         if not file.is_agent:
             session.tail.setdefault(file.id, 0)
+            session.renumber = session.renumber or len(session.tail) > 1
         sql = (
             "SELECT is_agent, min(first_epoch) FROM session_files WHERE session_db_id = ? "
             "GROUP BY is_agent ORDER BY is_agent LIMIT 1"
         )
         rank, epoch = self._conn.execute(sql, (session.id,)).fetchone()
         if (rank, epoch) != (session.age.origin_rank, session.age.origin_epoch):
-            session.aged = session.started is not None
+            session.aged = session.stored
             session.age.origin_rank, session.age.origin_epoch = rank, epoch
 
     @staticmethod
@@ -222,14 +246,14 @@ class Sessions:
             session.status = "active"
 
     def _project(self, session: Session, file: FileRow, fact: Facts) -> None:
-        found = fact.evidence or (evidence(None, file.folder) if session.project_rank < 0 else None)
-        if found is None:
-            return
+        found = fact.evidence or evidence(None, file.folder)
         rank = found.rank * 2 + (not file.is_agent)
         if rank < session.project_rank or (rank == session.project_rank and not self._earlier(session, file)):
             return
         resolution = self._remembered(found.cwd, file.folder)
-        session.moved_project = session.moved_project or session.project_rank >= 0
+        if session.project_rank >= 0:
+            session.moved_project = True
+            self._left.add(session.project_key)
         session.project_rank, session.project_file_id = rank, file.id
         session.cwd, session.git_branch = found.cwd or None, fact.branch
         session.project, session.project_key = resolution.display, resolution.key
@@ -292,13 +316,13 @@ class Sessions:
 
     def _note_projects(self) -> None:
         """A project is spelled as in its earliest session, whatever session is read first."""
-        keys = sorted({session.project_key for session in self._held.values() if session.project_key})
+        keys = {session.project_key for session in self._held.values()} | self._left
         self._conn.executemany(
             "INSERT INTO projects (project_key, display, source) SELECT project_key, project, project_key_source "
             "FROM sdk_sessions WHERE project_key = ?1 ORDER BY started_at_epoch, content_session_id LIMIT 1 "
             "ON CONFLICT (project_key) DO UPDATE SET display = excluded.display, source = excluded.source "
             "WHERE display <> excluded.display OR source <> excluded.source",
-            [(key,) for key in keys],
+            [(key,) for key in sorted(keys - {""})],
         )
 
 

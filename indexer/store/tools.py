@@ -28,14 +28,6 @@ class _Answer(NamedTuple):
     response: str
     digest: str
 
-    def before(self, row: ToolRow) -> bool:
-        """Whether this result is to stand rather than the row's. Of several (a session resumed twice)
-        the earliest does, so that the order of reading does not matter."""
-        if row.result_uuid is None:
-            return True
-        mine = (self.time is None, self.time or 0, self.uuid)
-        return mine < (row.result_at is None, row.result_at or 0, row.result_uuid)
-
 
 class Tools:
     """Puts tool uses and results, for one transaction."""
@@ -49,7 +41,7 @@ class Tools:
     def load(self, identities: Iterable[str]) -> None:
         """Look up the calls that are stored already."""
         sql = (
-            "SELECT identity, id, session_db_id, record_uuid, input_hash, result_uuid, result_at_epoch "
+            "SELECT identity, id, session_db_id, record_uuid, input_hash, result_uuid "
             "FROM tool_uses WHERE identity IN ({})"
         )
         for identity, *rest in in_chunks(self._conn, sql, list(identities)):
@@ -61,19 +53,16 @@ class Tools:
         """Store a call, or what a further copy of it adds."""
         if context.mode is Mode.SKIP:
             return
+        if tool.identity in context.session.agent_calls:
+            context.session.renumber_agents = True
         row = self._held.get(tool.identity)
         if row is None:
             self._insert(context, tool)
-        elif context.mode is Mode.WIN or (
-            row.record_uuid != context.uuid and self._placer.outranks(context.uuid, row.record_uuid)
-        ):
+        elif self._placer.leads(context, row.record_uuid):
             self._take_over(context, row)
         else:
-            self._rows.update(
-                "UPDATE tool_uses SET cwd = coalesce(cwd, ?), created_at_epoch = coalesce(created_at_epoch, ?) "
-                "WHERE id = ? AND (cwd IS NULL OR created_at_epoch IS NULL)",
-                context.entry.cwd, context.time, row.id,
-            )  # fmt: skip
+            sql = "UPDATE tool_uses SET cwd = ? WHERE id = ? AND cwd IS NULL"
+            self._rows.update(sql, context.entry.cwd, row.id)
 
     def _insert(self, context: Context, tool: ToolUse) -> None:
         session, row_id = context.session, self._rows.new_id("tool_uses")
@@ -81,7 +70,7 @@ class Tools:
         name, name_data = storable(tool.name)
         input_hash = digest(name_data, data)
         self._held[tool.identity] = ToolRow(
-            row_id, session.id, context.uuid, input_hash, None, None, len(self._rows.tools)
+            row_id, session.id, context.uuid, input_hash, None, len(self._rows.tools)
         )
         self._rows.tools.append(
             [
@@ -103,7 +92,7 @@ class Tools:
         self._rows.update(
             "UPDATE tool_uses SET session_db_id = ?, content_session_id = ?, memory_session_id = ?, project = ?, "
             "project_key = ?, record_uuid = ?, agent_id = ?, agent_type = NULL, cwd = coalesce(?, cwd), "
-            "created_at_epoch = coalesce(?, created_at_epoch) WHERE id = ?",
+            "created_at_epoch = ? WHERE id = ?",
             session.id, session.content_session_id, session.memory_session_id, session.project, session.project_key,
             context.uuid, context.agent_id, context.entry.cwd, context.time, row.id,
         )  # fmt: skip
@@ -122,43 +111,52 @@ class Tools:
             capped(response, data), digest(data),
         )  # fmt: skip
         row = self._held.get(result.identity) if result.identity else None
-        row = row or self._nearest(context, result.tool_use_id)
+        row = row or self._nearest(context, result)
         if row is not None:
-            self._answer(row, answer)
+            if row.result_uuid is None or self._placer.leads(context, row.result_uuid):
+                self._answer(row, answer)
             return
         self._unmatched = True
         self._conn.execute(
-            "INSERT OR IGNORE INTO unmatched_results (uuid, identity, session_db_id, created_at_epoch, is_error, "
-            "side_file, tool_response, response_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO unmatched_results (uuid, identity, session_db_id, created_at_epoch, is_error, side_file, "
+            "tool_response, response_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "session_db_id = excluded.session_db_id, created_at_epoch = excluded.created_at_epoch, "
+            "is_error = excluded.is_error, side_file = excluded.side_file, "
+            "tool_response = excluded.tool_response, response_hash = excluded.response_hash WHERE ?",
             (
                 answer.uuid,
                 result.identity or f"{context.uuid}:{result.tool_use_id}",
                 context.session.id,
                 *answer[1:],
+                context.mode is Mode.WIN,
             ),
         )
 
-    def _nearest(self, context: Context, tool_use_id: str) -> ToolRow | None:
-        """A weak id's call is the last one before its result, in this session, that has no answer."""
-        waiting = [
-            row
-            for identity, row in self._held.items()
-            if row.session == context.session.id
-            and row.result_uuid is None
-            and identity.partition(":")[2].partition("#")[0] == tool_use_id
-        ]
-        if waiting:
-            return max(waiting, key=lambda row: row.id)
-        sql = (
-            "SELECT identity FROM tool_uses WHERE session_db_id = ? AND tool_use_id = ? AND identity <> tool_use_id "
-            "AND result_uuid IS NULL AND created_at_epoch <= coalesce(?, created_at_epoch) "
-            "ORDER BY created_at_epoch DESC, id DESC LIMIT 1"
-        )
-        found = self._conn.execute(sql, (context.session.id, tool_use_id, context.time)).fetchone()
-        if found is None:
+    def _nearest(self, context: Context, result: ToolResult) -> ToolRow | None:
+        """The call of a weak id whose record is none of a call: the last one before the result in its file
+        that has no answer. While the record is not known, it may yet turn up."""
+        caller, _, weak = (result.identity or f":{result.tool_use_id}").partition(":")
+        if weak != result.tool_use_id or (caller and not self._placer.places(caller)):
             return None
-        self.load(found)
-        return self._held[found[0]]
+        sessions = {member.session for member in self._placer.places(context.uuid)}
+        self._load_weak(weak, sessions)
+        nearest, found = 0, None
+        for identity, row in self._held.items():
+            if row.session not in sessions or identity.partition(":")[2].partition("#")[0] != weak:
+                continue
+            if row.result_uuid == context.uuid:
+                return row
+            place = self._placer.before(row.record_uuid, context)
+            if row.result_uuid is None and place > nearest:
+                nearest, found = place, row
+        return found
+
+    def _load_weak(self, weak: str, sessions: Iterable[int]) -> None:
+        """Look up the stored calls of these sessions with this id."""
+        sql = "SELECT identity FROM tool_uses WHERE session_db_id = ? AND tool_use_id = ?"
+        for session in sessions:
+            stored = [identity for (identity,) in self._conn.execute(sql, (session, weak))]
+            self.load(identity for identity in stored if identity not in self._held)
 
     def _claim(self, identity: str) -> None:
         """Results that came before their call."""
@@ -166,13 +164,14 @@ class Tools:
             "DELETE FROM unmatched_results WHERE identity = ? "
             "RETURNING uuid, created_at_epoch, is_error, side_file, tool_response, response_hash"
         )
+        row = self._held[identity]
         for values in self._conn.execute(sql, (identity,)).fetchall():
-            self._answer(self._held[identity], _Answer(*values))
+            if row.result_uuid is None or self._placer.precedes(values[0], row.result_uuid):
+                self._answer(row, _Answer(*values))
 
     def _answer(self, row: ToolRow, answer: _Answer) -> None:
-        if not answer.before(row):
-            return
-        replaces, row.result_uuid, row.result_at = row.result_uuid is not None, answer.uuid, answer.time
+        """Of several results (a session resumed twice) the best member's stands, as of all copies."""
+        replaces, row.result_uuid = row.result_uuid is not None, answer.uuid
         values = (*answer[:5], digest(row.input_hash.encode(), answer.digest.encode()))
         if row.index >= 0:
             self._rows.tools[row.index][_RESULT] = values

@@ -79,12 +79,14 @@ class Writer:
         self._placer = Placer(conn, self._sessions, self._members)
         self._queue = Queue(conn)
         self._prompts = Prompts(conn, self._rows, self._queue)
-        self._messages = Messages(conn, self._rows)
+        self._messages = Messages(conn, self._rows, self._placer)
         self._tools = Tools(conn, self._rows, self._placer, platform)
         self._dead: list[tuple[object, ...]] = []
         self._summaries: list[tuple[str, str]] = []
         self._undated: list[FileRow] = []
+        self._made: set[int] = set()
         self._uuids: set[str] = set()
+        self._version: str | None = None
         self._first_ids = self._rows.last_ids()
         self._puts: dict[type, Callable[[Context, Any, int], None]] = {
             ToolUse: self._tools.put,
@@ -100,13 +102,16 @@ class Writer:
         for turn in turns:
             if not turn.file.id:
                 save(self._conn, turn.file)
+                self._made.add(turn.file.id)
             elif turn.file.line_no == 0 and turn.file.generation:
                 restart(self._conn, turn.file.id)
         times = [self._survey(turn) for turn in turns]
         self._load(turns)
         for turn, dated in zip(turns, times, strict=True):
+            self._version = turn.file.last_version
             for placed, (time, source) in zip(turn.placed, dated, strict=True):
                 self._entry(turn, placed, time, source)
+            turn.file.last_version = self._version
         self._flush()
         self._settle({turn.file.id: turn.file for turn in turns})
         return Written(self._prompts.new, self._tools.new, self._messages.new, len(self._dead), self._prompts.conflicts)
@@ -135,16 +140,17 @@ class Writer:
                 fact.add(entry, time, file.folder)
         file.last_epoch = before
         if was_undated:
-            times = self._date_first(file, times)
-        self._sessions.merge(file, facts)
+            times = self._date_first(turn, times)
+        self._sessions.merge(file, facts, from_start=not file.line_no and not turn.provisional)
         return times
 
-    def _date_first(self, file: FileRow, times: list[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
-        """Records before the first dated one take its time, also those of earlier transactions."""
+    def _date_first(self, turn: Turn, times: list[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
+        """Records before the first dated one take its time, also those of earlier turns."""
+        file = turn.file
         file.first_epoch = next((time for time, _ in times if time is not None), None)
         if file.first_epoch is None:
             return [(None, "none")] * len(times)
-        if file.line_no:
+        if turn.provisional or file.id not in self._made:
             self._undated.append(file)
         return [(file.first_epoch if time is None else time, source) for time, source in times]
 
@@ -175,6 +181,10 @@ class Writer:
         position, _, entry = placed
         uuid = entry.uuid
         context = None
+        if entry.version is not None:
+            if self._version is None:
+                self._queue.tell_version(turn.file.id, entry.version)
+            self._version = entry.version
         for ordinal, record in enumerate(entry.records):
             put = self._puts.get(type(record))
             if put is None or uuid is None:
@@ -231,9 +241,9 @@ class Writer:
         if isinstance(record, AgentLink):
             self._put_agent(session, record)
         elif isinstance(record, Title):
-            set_title(session, record)
+            set_title(session, turn.file.id, record)
         elif isinstance(record, QueueOperation) and not turn.provisional:
-            self._queue.add(session, turn.file.id, placed.position, time, record)
+            self._queue.add(session, turn.file.id, placed.position, time, self._version, record)
 
     def _put_event(self, context: Context, event: TurnEvent, ordinal: int) -> None:
         if context.mode is Mode.NEW:
@@ -241,21 +251,21 @@ class Writer:
             self._rows.events.append((context.uuid, ordinal, context.session.id, context.time, event.kind, data))
         elif context.mode is Mode.WIN:
             self._rows.update(
-                "UPDATE turn_events SET session_db_id = ?, created_at_epoch = coalesce(?, created_at_epoch) "
-                "WHERE uuid = ? AND ordinal = ?",
+                "UPDATE turn_events SET session_db_id = ?, created_at_epoch = ? WHERE uuid = ? AND ordinal = ?",
                 context.session.id, context.time, context.uuid, ordinal,
             )  # fmt: skip
 
     def _put_agent(self, session: Session, link: AgentLink) -> None:
-        """Of two calls that drove one sub-agent the smaller id stands, in any order of reading."""
+        """Of two calls that drove one sub-agent the smaller id stands, in any order of reading; of two
+        types and descriptions likewise."""
         session.renumber_agents = True
         self._conn.execute(
             "INSERT INTO session_agents (session_db_id, agent_id, tool_use_id, agent_type, description) "
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-            "tool_use_id = min(coalesce(tool_use_id, excluded.tool_use_id), "
-            "coalesce(excluded.tool_use_id, tool_use_id)), "
-            "agent_type = coalesce(agent_type, excluded.agent_type), "
-            "description = coalesce(description, excluded.description)",
+            + ", ".join(
+                f"{name} = min(coalesce({name}, excluded.{name}), coalesce(excluded.{name}, {name}))"
+                for name in ("tool_use_id", "agent_type", "description")
+            ),
             (session.id, *link),
         )
 
@@ -277,26 +287,32 @@ class Writer:
     def _settle(self, files: dict[int, FileRow]) -> None:
         for file in self._undated:
             numbering.date_undated(self._conn, file)
+            self._sessions.disturb(numbering.sessions_in(self._conn, file))
+        self._sessions.disturb(self._placer.disturbed | self._queue.store())
         sessions = self._sessions.all()
         self._prompts.new += self._queue.settle(sessions, self._rows.index_text)
         for session in sessions:
             if session.aged:
-                self._read_rivals_again(session, files)
+                self._rivals(session)
+        self._read_again(files)
+        moved = {session.id for session in sessions if session.renumber}
         numbering.settle(self._conn, sessions)
-        numbering.settle_titles(self._conn, self._summaries, self._uuids)
+        numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
+        numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
 
-    def _read_rivals_again(self, session: Session, files: dict[int, FileRow]) -> None:
+    def _rivals(self, session: Session) -> None:
         """A session's age has changed after its records came in: where it should now own what another
-        session owns (or the reverse), the better member's file is read again and takes over."""
+        session owns (or the reverse), the better member's file has to be read again to take over."""
         uuids = shared_by(self._conn, session.id)
         self._members.load(uuids)
         ages = self._sessions.ages()
-        again = set()
         for uuid in uuids:
             owner, best = self._members.owner(uuid), self._members.best(uuid, ages)
             if owner is None or owner.session != best.session:
-                again.add(best.file)
-        for file_id in sorted(again):
+                self._placer.again.add(best.file)
+
+    def _read_again(self, files: dict[int, FileRow]) -> None:
+        for file_id in sorted(self._placer.again):
             if file_id in files:
                 files[file_id].reread = True
             else:

@@ -157,6 +157,11 @@ def test_explain_means_the_folder_one_is_in(call: Any, tmp_path: Path, monkeypat
     assert call("project", "explain").out.splitlines()[0] == str(tmp_path)
 
 
+@pytest.mark.parametrize("path", ["~nobody-of-this-name", "", "a\x00b", "\udcff", "/" + "x" * 5000])
+def test_explain_takes_any_path(call: Any, path: str) -> None:
+    assert call("project", "explain", "--json", "--", path).code == 0
+
+
 def test_explain_shows_odd_names_clean(call: Any, clean: Any, tmp_path: Path) -> None:
     answer = call("project", "explain", f"{tmp_path}/gone\x1b[2J\u202e")
     assert answer.code == 0

@@ -154,6 +154,7 @@ def test_explain_means_here_unless_told() -> None:
         ("status --color blue", "invalid choice: 'blue'", ""),
         ("project", "required: QUESTION", "project --help"),
         ("config edit", "invalid choice: 'edit'", ""),
+        ("search --project=--", "`--` is no value for an option", "--help"),
         ("status --hom x", "not understood: --hom x", ""),
     ],
 )

@@ -92,8 +92,9 @@ def test_highlight_prefers_the_longer_word() -> None:
 
 
 def test_highlight_takes_words_literally() -> None:
-    assert render.highlight("C++ (x", ["C++", "("], BRIGHT).count("\x1b[1;33m") == 2
-    assert render.highlight("text", ["", " "], BRIGHT) == "text"
+    assert render.highlight("C++ (x)", ["C++", "(x)"], BRIGHT).count("\x1b[1;33m") == 2
+    assert render.highlight("text", ["", " ", "t"], BRIGHT) == "text"
+    assert render.highlight("项目", ["项"], BRIGHT) == "\x1b[1;33m项\x1b[0m目"
 
 
 def test_without_colour_nothing_is_laid_on() -> None:

@@ -233,6 +233,11 @@ def test_a_fork_shows_the_hits_it_was_copied_with(ask: Any) -> None:
     assert set(fork["results"]) == {"prompt:1", "tool_use:1", "tool_use:3"}
 
 
+def test_a_search_in_one_session_has_one_group(ask: Any) -> None:
+    groups = ask("search", "timeout", "--json", "--group", "session", "--session", FORK).json["groups"]
+    assert [group["session"] for group in groups] == [FORK]
+
+
 def test_groups_come_with_the_plain_results(ask: Any) -> None:
     grouped = ask("search", "timeout", "--json", "--group", "session")
     assert found(grouped) == found(ask("search", "timeout", "--json"))

@@ -177,6 +177,21 @@ def test_a_folder_that_vanishes_meanwhile_is_silent(root: Path, lay: Lay, monkey
     assert (found, pass_over.problems) == ([], {})
 
 
+def test_a_file_that_vanishes_after_it_was_listed_is_silent(
+    root: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doomed = lay(root, "a.jsonl")
+    lay(root, "b.jsonl")
+
+    def meanwhile(entry: os.DirEntry[str]) -> str:
+        doomed.unlink(missing_ok=True)
+        return entry.name
+
+    monkeypatch.setattr(walk, "_by_name", meanwhile)
+    pass_over, found = run(root)
+    assert (found, pass_over.problems) == (["b.jsonl"], {})
+
+
 def test_row_23_a_missing_root_yields_nothing(tmp_path: Path) -> None:
     pass_over, found = run(tmp_path / "none")
     assert (found, pass_over.problems) == ([], {})

@@ -174,6 +174,11 @@ def test_a_git_operation_of_any_shape(operation: object) -> None:
     assert told({"stdout": "x", "gitOperation": operation}) == []
 
 
+@pytest.mark.parametrize("output", [value for value in WRONG if value != "text"], ids=repr)
+def test_output_of_any_shape(output: object) -> None:
+    assert told({"stdout": output}) == []
+
+
 def test_commits_are_looked_for_at_the_end_of_a_large_output() -> None:
     commit = "\n[main abc1234] fix\n 1 file changed\n"
     assert len(commits_in(CALL, "x" * 1_000_000 + commit)) == 1

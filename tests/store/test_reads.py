@@ -116,6 +116,17 @@ def test_a_relative_path_starts_from_the_folder_one_is_in(memory: sqlite3.Connec
     assert keys(memory, "../notes", "/home/dev/work") == (NOTES,)
 
 
+def test_a_path_may_begin_at_home(memory: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/dev")
+    assert keys(memory, "~/notes", "/srv") == (NOTES,)
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "\udcff/x", "./\x00", "/" * 5000, "../" * 500])
+def test_odd_paths_are_unknown_projects(memory: sqlite3.Connection, name: str) -> None:
+    with pytest.raises(NotFound):
+        keys(memory, name)
+
+
 def test_a_path_is_resolved_as_it_is_today(memory: sqlite3.Connection) -> None:
     found = reads.resolve_project(memory, "./sub", "/srv/clone", lambda path: f"{SHOP}" if "clone" in path else "")
     assert found[0] == SHOP

@@ -73,6 +73,11 @@ class Service:
             wall=lambda: time.time() + self.late,
         )
 
+    def stop(self) -> None:
+        """Stop the service, if that was not done before."""
+        if not self.hand.stopped:
+            self.daemon.close()
+
     def settle(self) -> int:
         """Step until there is nothing to do; returns the number of steps."""
         steps = 1

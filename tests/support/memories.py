@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 from stores import check, content, read, store
 
-from indexer.files.discover import discover
+from indexer.files.discover import Found, discover
 from indexer.ingest import Ingest, Progress
 from indexer.project import Resolver
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
 from indexer.store import checkpoints
+from indexer.store.connection import transaction
 
 # Each gives nothing but what is wrong.
 _FAULTS = {
@@ -50,8 +50,9 @@ def consistent(conn: sqlite3.Connection) -> None:
     assert wrong == {}
     sql = "SELECT path, offset, line_no, mtime_ns FROM ingest_files WHERE status = 'active'"
     for path, offset, line_no, mtime_ns in conn.execute(sql):
-        if os.path.isfile(path) and os.stat(path).st_mtime_ns == mtime_ns:
-            data = Path(path).read_bytes()[:offset]
+        file = Path(path)
+        if file.is_file() and file.stat().st_mtime_ns == mtime_ns:
+            data = file.read_bytes()[:offset]
             assert (len(data), data[-1:] in (b"", b"\n"), data.count(b"\n")) == (offset, True, line_no), path
 
 
@@ -64,20 +65,31 @@ def prompts(conn: sqlite3.Connection) -> list[str]:
 class Memory:
     """A new memory in `folder`/home, and the transcripts in `folder`/projects that it reads."""
 
-    def __init__(self, folder: Path) -> None:
-        self.home, self.root = folder / "home", folder / "projects"
+    reader: type[Ingest] = Ingest
+
+    def __init__(self, folder: Path, home: str = "home") -> None:
+        self.home, self.root = folder / home, folder / "projects"
         self.root.mkdir(parents=True, exist_ok=True)
         self.conn = store(self.home)
 
     def ingest(self, source: Source | None = None, **how: Any) -> Ingest:
         """A reader for one pass."""
-        return Ingest(self.conn, source or ClaudeCode(), Resolver(), **how)
+        return self.reader(self.conn, source or ClaudeCode(), Resolver(), **how)
+
+    def found(self) -> list[Found]:
+        """All transcripts that stand on disk."""
+        return list(discover([str(self.root)], ClaudeCode()))
+
+    def sweep(self, source: Source | None = None, **how: Any) -> list[Progress]:
+        """Read every file once, noting first which are gone."""
+        found = self.found()
+        with transaction(self.conn):
+            checkpoints.mark_gone(self.conn, {one.file.path for one in found})
+        return list(self.ingest(source, **how).run(found))
 
     def read(self, source: Source | None = None, **how: Any) -> list[Progress]:
-        """Read every file once, noting first which are gone, as a sweep does."""
-        found = list(discover([str(self.root)], source or ClaudeCode()))
-        checkpoints.mark_gone(self.conn, {one.file.path for one in found})
-        done = list(self.ingest(source, **how).run(found))
+        """Sweep, and look whether the memory hangs together."""
+        done = self.sweep(source, **how)
         consistent(self.conn)
         return done
 
@@ -108,6 +120,8 @@ class Memory:
         other = store(self.home.with_name("other"))
         read(other, self.root)
         mine, fresh = content(self.conn), content(other)
+        for held in (mine, fresh):
+            held["texts"] = [(*row[:3], row[4]) for row in held["texts"]]
         other.close()
         parts = mine.keys() - {"files", "members", "dead letters"}
         return {part: wrong for part in parts if (wrong := [row for row in mine[part] if row not in fresh[part]])}

@@ -40,7 +40,7 @@ class World:
             path.write_bytes(data)
 
     def __repr__(self) -> str:
-        """Files line by line, without what every record has: what a shrunk failure is read from."""
+        """Files line by line, without what every record has: what a shrunk failure is read by."""
         out = []
         for name, data in self.files.items():
             out.append(f"\n  {name}")
@@ -68,6 +68,7 @@ class File:
     version: str
     agent: str | None = None
     records: list[Fields] = field(default_factory=list)
+    copied: int = 0
 
 
 @dataclass
@@ -161,7 +162,7 @@ class Maker:
 
     def reply(self, file: File, *blocks: Fields, inline: bool = False) -> Fields:
         """A line of an assistant message, which may be the message of the line before."""
-        before = [record for record in file.records if record.get("type") == "assistant"]
+        before = [record for record in file.records[file.copied :] if record.get("type") == "assistant"]
         key = before[-1]["message"]["id"] if before and self.number(3) == 3 else self.fresh("msg_")
         usage = {"input_tokens": self.number(2), "output_tokens": self.number(2)}
         model = self.one(["m1", "m2", "m3"]) if not before else before[-1]["message"]["model"]
@@ -326,6 +327,7 @@ class Maker:
             if moved:
                 made["cwd"], made["version"] = copy.cwd, copy.version
             copy.records.append(made)
+        copy.copied = len(copy.records)
         self.steps(copy, 4)
 
     def second_file(self) -> None:
@@ -342,6 +344,7 @@ class Maker:
             copy.records.append(
                 {**record, "timestamp": stamp(copy.time)} if restamp and "timestamp" in record else record
             )
+        copy.copied = len(copy.records)
         self.steps(copy, 3)
 
     def world(self) -> World:

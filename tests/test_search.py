@@ -1,0 +1,121 @@
+"""From what was typed to hits with a title, a snippet and a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from searchable import HOME, NOON, Searchable
+
+from indexer.store.items import Place
+
+
+@pytest.fixture
+def memory() -> Iterator[Searchable]:
+    filled = Searchable()
+    yield filled
+    filled.conn.close()
+
+
+def test_a_hit_has_all_that_a_person_needs(memory: Searchable) -> None:
+    session = memory.session("second", "/home/dev/b", ai_title="Fix it", cwd="/home/dev/b")
+    memory.prompt("why does the auth timeout fire", session=session)
+    (hit,) = memory.search("timeout").hits
+    assert (hit.kind, hit.id, hit.time, hit.title, hit.session_title) == (
+        "prompt",
+        "prompt:1",
+        NOON + 1000,
+        "Fix it",
+        "Fix it",
+    )
+    assert (hit.project, hit.project_key, hit.session, hit.platform) == ("b", "/home/dev/b", "second", "claude")
+    assert (hit.snippet, hit.source) == (
+        "why does the auth timeout fire",
+        Place("/home/dev/.claude/projects/second.jsonl", 1),
+    )
+    assert hit.score > 0
+
+
+def test_hits_keep_the_order_of_their_ranking(memory: Searchable) -> None:
+    best = memory.prompt("timeout timeout", time=NOON)
+    later = memory.tool("Bash", "a timeout among many other words that were said", time=NOON + 9)
+    worst = memory.assistant("a timeout among many other words that were said here too", time=NOON + 5)
+    assert memory.found("timeout") == [best, later, worst]
+
+
+def test_nothing_found_is_an_empty_answer(memory: Searchable) -> None:
+    results = memory.search("nowhere")
+    assert (results.hits, results.via, results.notes) == ((), ("lexical",), ())
+
+
+def test_a_title_is_the_first_line_of_what_names_the_session(memory: Searchable) -> None:
+    memory.prompt("hello", session=memory.session("second", user_prompt="\nFix the login\nand more"))
+    (hit,) = memory.search("hello").hits
+    assert hit.title == "Fix the login"
+
+
+def test_tools_observations_and_summaries_have_titles_of_their_own(memory: Searchable) -> None:
+    memory.conn.execute("UPDATE sdk_sessions SET custom_title = 'Session'")
+    memory.tool("Read", "word", file=f"{HOME}/auth.ts")
+    memory.observation("Seen\nword", "x")
+    memory.summary("Asked for a word")
+    titles = {hit.kind: (hit.title, hit.session_title) for hit in memory.search("word").hits}
+    assert titles == {
+        "tool_use": (f"Read {HOME}/auth.ts", "Session"),
+        "observation": ("Seen word", "Session"),
+        "summary": ("Asked for a word", "Session"),
+    }
+
+
+def test_a_snippet_is_made_of_the_original_text(memory: Searchable) -> None:
+    memory.prompt("修改了项目配置，payload优先使用LLM\nin useState")
+    (hit,) = memory.search("项目").hits
+    assert hit.snippet == "修改了项目配置，payload优先使用LLM in useState"
+
+
+def test_a_long_text_is_shown_around_its_words(memory: Searchable) -> None:
+    memory.assistant("前言" * 500 + "这里修改了项目配置" + "后记" * 500)
+    (hit,) = memory.search("项目配置").hits
+    assert "项目配置" in hit.snippet
+    assert len(hit.snippet) < 330
+
+
+def test_the_snippet_of_a_tool_use_reads_its_input_and_result(memory: Searchable) -> None:
+    memory.tool("Bash", {"command": "npm test", "limits": [1, None]}, "ok: timeout")
+    (hit,) = memory.search("timeout").hits
+    assert hit.snippet == "npm test 1 ok: timeout"
+
+
+@pytest.mark.parametrize("stored", ['{"command": "npm te…[truncated: 90000 bytes]', "[" * 100_000, "{}", "[not json]"])
+def test_an_input_that_was_cut_or_is_no_json_is_shown_as_it_is(memory: Searchable, stored: str) -> None:
+    memory.tool("Bash", response="timeout", tool_input=stored)
+    (hit,) = memory.search("timeout").hits
+    assert "timeout" in hit.snippet or stored.startswith("[[")
+
+
+def test_facts_of_an_observation_are_part_of_its_snippet(memory: Searchable) -> None:
+    memory.observation("timeout", "so it was", facts='["30 s"]', subtitle="sub")
+    (hit,) = memory.search("timeout").hits
+    assert hit.snippet == "sub so it was 30 s"
+
+
+def test_an_empty_query_lists_the_newest(memory: Searchable) -> None:
+    rows = [memory.prompt("a"), memory.tool("Bash")]
+    assert memory.found("") == rows[::-1]
+    assert {hit.score for hit in memory.search("").hits} == {0.0}
+    assert memory.search("").via == ("newest",)
+
+
+def test_a_fork_is_searched_with_the_history_it_shows(memory: Searchable) -> None:
+    row = memory.prompt("auth timeout")
+    memory.shows(memory.session("fork"), row)
+    (hit,) = memory.search("timeout", session="fork").hits
+    assert (hit.session, hit.source) == ("first", Place("/home/dev/.claude/projects/first.jsonl", 1))
+
+
+def test_limit_and_offset(memory: Searchable) -> None:
+    for _ in range(30):
+        memory.prompt("timeout")
+    assert len(memory.found("timeout")) == 20
+    assert len(memory.found("timeout", limit=30)) == 30
+    assert memory.found("timeout", limit=5, offset=28) == memory.found("timeout", limit=30)[28:]
