@@ -89,7 +89,7 @@ class Daemon:
         self._directories: dict[str, int] = {}
         self._pending: dict[str, Found] = {}
         self._quiet: set[str] = set()
-        self._since: dict[str, tuple[int, float]] = {}
+        self._since: dict[str, tuple[Stat | None, float]] = {}
         self._delay, self._retry_at = 0.0, 0.0
         self._trouble = ""
         self._status_at = self._idle_at = float("-inf")
@@ -211,9 +211,9 @@ class Daemon:
             if found is None:
                 self._ingest.unfinished.discard(path)
                 continue
-            size, since = self._since.get(path, (-1, now))
-            if size != found.stat.size:
-                self._since[path] = (found.stat.size, now)
+            stat, since = self._since.get(path, (None, now))
+            if stat != found.stat:
+                self._since[path] = (found.stat, now)
             elif now - since >= self._config.quiet_seconds:
                 self._quiet.add(path)
                 self._pending[path] = found
@@ -235,7 +235,7 @@ class Daemon:
             self._known[checkpoints.stored(path)] = found.stat
             if path in self._quiet:
                 self._quiet.discard(path)
-                self._since[path] = (found.stat.size, float("inf"))
+                self._since[path] = (found.stat, float("inf"))
 
     def _tend(self, now: float) -> None:
         """Once a minute: sessions that have gone quiet are complete."""

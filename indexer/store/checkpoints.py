@@ -142,6 +142,7 @@ def identify(conn: sqlite3.Connection, file: SourceFile, dev: int, ino: int, pro
         return _new(file)
     if (row.dev, row.ino) == (dev, ino) or row.offset == 0:
         row.start_over()
+        row.status, row.last_error = "active", None
         return row
     # Another inode under an old name: the old content may yet turn up elsewhere, so its row is kept.
     fresh = _new(file)

@@ -35,7 +35,10 @@ def tables() -> str:
 
 
 def _fts(conn: sqlite3.Connection) -> str:
-    return (_HERE / "fts.sql").read_text(encoding="utf-8") if has_fts5(conn) else ""
+    """The index takes in the texts that are there already: gathered without FTS5, or by a bulk load."""
+    if not has_fts5(conn):
+        return ""
+    return (_HERE / "fts.sql").read_text(encoding="utf-8") + "INSERT INTO search_fts(search_fts) VALUES ('rebuild');"
 
 
 STEPS = (Step(1, "base tables", _base), Step(2, "full-text index", _fts))

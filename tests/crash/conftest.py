@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from crash import Nursery
@@ -17,8 +18,8 @@ def nursery() -> Iterator[Nursery]:
 @pytest.fixture
 def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Print a line whatever is captured: figures, and the seed that repeats them."""
-    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
-    capture = request.config.pluginmanager.get_plugin("capturemanager")
+    terminal: Any = request.config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = request.config.pluginmanager.get_plugin("capturemanager")
 
     def write(text: str) -> None:
         with capture.global_and_fixture_disabled():

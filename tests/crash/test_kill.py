@@ -54,7 +54,9 @@ def after_a_last_sweep(folder: Path) -> Outcome:
     held |= {call: text.removeprefix("out of ") for call, text in conn.execute(answers)}
     written = {note.id: note.text for note in noted(folder / "oracle")}
     lost, extra = sorted(written.keys() - held.keys()), sorted(held.keys() - written.keys())
-    outcome = Outcome(len(written), lost, extra, [key for key in written if held.get(key, written[key]) != written[key]])
+    outcome = Outcome(
+        len(written), lost, extra, [key for key in written if held.get(key, written[key]) != written[key]]
+    )
     if not lost:
         consistent(conn)
     conn.close()

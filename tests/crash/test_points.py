@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,8 +148,8 @@ def die_everywhere(nursery: Nursery, world: World, deed: str, *args: str, sample
 
 
 @pytest.fixture(params=[None, *CHANGES], ids=["first", *(change.__name__ for change in CHANGES)])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    yield World(tmp_path, request.param)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    return World(tmp_path, request.param)
 
 
 def test_death_at_any_failpoint_converges(nursery: Nursery, world: World, say: Callable[[str], None]) -> None:

@@ -164,7 +164,9 @@ def test_the_memory_does_not_depend_on_the_way_of_reading(world: World, way: Way
     note(repr(world))
     expected, got = memory(world, PLAIN), memory(world, way)
     for name, rows in expected.items():
-        plain, here = ([row for row in one if row not in other] for one, other in ((rows, got[name]), (got[name], rows)))
+        plain, here = (
+            [row for row in one if row not in other] for one, other in ((rows, got[name]), (got[name], rows))
+        )
         if plain or here:
             note(f"{name}:\n  only plain {plain}\n  only here  {here}")
     assert [name for name in expected if got[name] != expected[name]] == []

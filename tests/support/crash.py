@@ -73,8 +73,8 @@ def nurse() -> None:
     """The parent's life: one request a line, one number as the answer."""
     for asked in sys.stdin:
         what, args = json.loads(asked)
-        answer = str({"wait": _wait, "kill": _kill}[what](*args) if what in ("wait", "kill") else _fork(what, args))
-        os.write(1, answer.encode() + b"\n")
+        answer = _wait(*args) if what == "wait" else _kill(*args) if what == "kill" else _fork(what, args)
+        os.write(1, f"{answer}\n".encode())
 
 
 def _fork(what: str, args: list[Any]) -> int:
@@ -136,7 +136,7 @@ def watch(home: str, root: str) -> None:
 
 def watch_wrongly(home: str, root: str) -> None:
     """Be a service that commits its checkpoints before the rows they cover."""
-    daemon.Ingest = CheckpointFirst  # type: ignore[misc]
+    vars(daemon)["Ingest"] = CheckpointFirst
     watch(home, root)
 
 
@@ -174,7 +174,7 @@ def die_at(hit: int) -> None:
     real = sqlite3.connect
 
     def connect(*args: Any, **named: Any) -> sqlite3.Connection:
-        conn = real(*args, **named)
+        conn: sqlite3.Connection = real(*args, **named)
         conn.set_trace_callback(lambda _: _step())
         return conn
 

@@ -1,0 +1,80 @@
+"""The whole put together: the default source, the flows, the settings of the environment."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from daemons import settings
+from memories import prompts
+from transcripts import Transcript
+
+from indexer import app, events
+from indexer.daemon import STATUS
+from indexer.errors import Busy
+from indexer.rescan import Progress
+from indexer.sources.claude_code import ClaudeCode
+from indexer.store.connection import WriterLock, open_reader, writer_alive
+
+
+@pytest.fixture(autouse=True)
+def _silent() -> Iterator[None]:
+    """A service logs from its start on; the tests after it do not."""
+    yield
+    events.silence()
+
+
+def remembered(home: Path) -> list[str]:
+    conn = open_reader(home)
+    found = prompts(conn)
+    conn.close()
+    return found
+
+
+def talk(text: str) -> Transcript:
+    made = Transcript("a")
+    made.user(text)
+    return made
+
+
+def test_the_transcripts_read_are_claude_codes() -> None:
+    assert isinstance(app.source(), ClaudeCode)
+
+
+def test_a_rescan_reads_the_default_places_of_the_environment(tmp_path: Path) -> None:
+    talk("one").write(Path(os.environ["HOME"], ".claude", "projects"))
+    done = app.rescan(settings(tmp_path / "home"))
+    assert (done.files_read, done.sample) == (1, False)
+    assert remembered(tmp_path / "home") == ["one"]
+
+
+def test_a_rescan_tells_of_its_progress(tmp_path: Path) -> None:
+    talk("one").write(tmp_path / "projects")
+    told: list[Progress] = []
+    app.rescan(settings(tmp_path / "home", tmp_path / "projects"), told.append)
+    assert [(each.files_done, each.files_total) for each in told] == [(1, 1)]
+
+
+def test_watching_follows_the_transcripts_until_told_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk("one").write(tmp_path / "projects")
+    stop, home = threading.Event(), tmp_path / "home"
+    ingested = events.ingested
+
+    def then_stop(path: str, *, lines: int, rows: int, size: int) -> None:
+        ingested(path, lines=lines, rows=rows, size=size)
+        stop.set()
+
+    monkeypatch.setattr(events, "ingested", then_stop)
+    app.watch(settings(home, tmp_path / "projects", log_level="error"), stop)
+    assert remembered(home) == ["one"]
+    assert (writer_alive(home), (home / STATUS).exists()) == (None, False)
+
+
+def test_watching_is_refused_while_another_process_does(tmp_path: Path) -> None:
+    lock = WriterLock(tmp_path / "home")
+    with pytest.raises(Busy):
+        app.watch(settings(tmp_path / "home", tmp_path / "projects"), threading.Event())
+    lock.release()
