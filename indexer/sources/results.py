@@ -13,7 +13,7 @@ import orjson
 from indexer.records import AgentLink, Ignored, Record, ToolResult
 from indexer.sources import tool_events
 from indexer.sources.fields import ID_MOST, Fields, identifier, ignored, is_strong_tool_id
-from indexer.text import clean
+from indexer.text import clean, json_text
 
 _PERSISTED = "<persisted-output>"
 _SAVED_TO = "saved to: "
@@ -92,7 +92,7 @@ def _json(value: object) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # nested deeper than orjson writes
-        return ""
+        return json_text(value)
 
 
 def _side_file(text: str, detail: Fields) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 
 import orjson
 
-from indexer.text import clean, cut, search_tokens, storable
+from indexer.text import clean, cut, json_text, search_tokens, storable
 
 STORED = 64 << 10
 """Bytes of UTF-8 that are stored of an input and of a response."""
@@ -22,8 +21,8 @@ def dump(value: object) -> tuple[str, bytes]:
     try:
         data = orjson.dumps(value)
     except TypeError:
-        # Lone surrogates and integers beyond 64 bits: only the standard library takes them.
-        return storable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        # Lone surrogates, integers beyond 64 bits, more than 254 levels.
+        return storable(json_text(value))
     return data.decode(), data
 
 

@@ -19,8 +19,8 @@ from indexer.records import SourceFile
 
 _COLUMNS = (
     "id, path, folder, session_id, agent_id, dev, ino, size, mtime_ns, ctime_ns, offset, line_no, head_len, "
-    "head_hash, tail_len, tail_hash, generation, status, parser_version, first_epoch, last_epoch, last_version, ignored, "
-    "last_error"
+    "head_hash, tail_len, tail_hash, generation, status, parser_version, first_epoch, last_epoch, last_version, "
+    "ignored, last_error"
 )
 
 
@@ -174,8 +174,8 @@ def save(conn: sqlite3.Connection, row: FileRow) -> None:
     values = (
         row.path, row.folder, row.session_id, row.agent_id, row.dev, row.ino, row.size, row.mtime_ns, row.ctime_ns,
         row.offset, row.line_no, row.head_len, row.head_hash, row.tail_len, row.tail_hash, row.generation,
-        row.status, row.parser_version, row.first_epoch, row.last_epoch, row.last_version, orjson.dumps(row.ignored).decode(),
-        row.last_error,
+        row.status, row.parser_version, row.first_epoch, row.last_epoch, row.last_version,
+        orjson.dumps(row.ignored).decode(), row.last_error,
     )  # fmt: skip
     now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
     if row.id:

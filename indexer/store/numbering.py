@@ -106,7 +106,9 @@ class _ByTime:
     def number(self, table: str, where: str, key: tuple[object, ...]) -> None:
         """Give each row the last prompt that was there before it."""
         rows = self._conn.execute(f"SELECT id, created_at_epoch FROM {table} {where}", key).fetchall()
-        numbers = [(self._numbers[bisect_right(self._times, -1 if time is None else time)], row_id) for row_id, time in rows]
+        numbers = [
+            (self._numbers[bisect_right(self._times, -1 if time is None else time)], row_id) for row_id, time in rows
+        ]
         self._conn.executemany(f"UPDATE {table} SET prompt_number = ? WHERE id = ?", numbers)
 
 
@@ -186,9 +188,14 @@ def settle_titles(
     conn.executemany(update, [(session,) for session in sorted(sessions)])
 
 
-def sessions_in(conn: sqlite3.Connection, file: FileRow) -> list[int]:
-    """The sessions that stand in a file."""
-    return [session for (session,) in conn.execute("SELECT session_db_id FROM session_files WHERE file_id = ?", (file.id,))]
+def sharing(conn: sqlite3.Connection, file: FileRow) -> list[int]:
+    """The sessions that hold a record which stands in this file."""
+    sql = (
+        "SELECT DISTINCT o.session_db_id FROM session_files f JOIN session_records r "
+        "ON r.session_db_id = f.session_db_id AND r.file_id = f.file_id JOIN session_records o ON o.uuid = r.uuid "
+        "WHERE f.file_id = ?"
+    )
+    return [session for (session,) in conn.execute(sql, (file.id,))]
 
 
 def date_undated(conn: sqlite3.Connection, file: FileRow) -> None:

@@ -136,9 +136,7 @@ class Placer:
     def before(self, uuid: str, context: Context) -> int:
         """The line of a record that stands before the one in hand, in the same file; 0 if it does not."""
         files = {member.file: member.position for member in self.places(context.uuid)}
-        return max(
-            (m.position for m in self.places(uuid) if m.position < files.get(m.file, 0)), default=0
-        )
+        return max((m.position for m in self.places(uuid) if m.position < files.get(m.file, 0)), default=0)
 
     def leads(self, context: Context, other: str) -> bool:
         """Whether the record in hand is to stand for what `other` stands for so far."""

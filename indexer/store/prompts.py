@@ -49,8 +49,8 @@ class Prompts:
         self._rows.prompts.append(
             (
                 row_id, session.id, session.content_session_id, session.project_key, session.prompt_counter,
-                prompt.kind, text, context.uuid, digest, prompt.private, prompt.queued, context.time_source, context.entry.cwd,
-                context.time,
+                prompt.kind, text, context.uuid, digest, prompt.private, prompt.queued, context.time_source,
+                context.entry.cwd, context.time,
             )
         )  # fmt: skip
         self.new += prompt.kind == "prompt"

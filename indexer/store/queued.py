@@ -120,7 +120,9 @@ class Queue:
         return out
 
     def _withdraw(self, session: Session, keep: set[str]) -> None:
-        sql = "SELECT id, native_prompt_id FROM user_prompts WHERE session_db_id = ? AND native_prompt_id LIKE 'queued:%'"
+        sql = (
+            "SELECT id, native_prompt_id FROM user_prompts WHERE session_db_id = ? AND native_prompt_id LIKE 'queued:%'"
+        )
         stored = self._conn.execute(sql, (session.id,)).fetchall()
         gone = [(row_id, uuid) for row_id, uuid in stored if uuid not in keep]
         for row_id, uuid in gone:
@@ -133,7 +135,8 @@ class Queue:
     def _put(self, session: Session, uuid: str, found: _Found, index_text: bool) -> bool:
         place = self._conn.execute(
             "INSERT INTO session_records VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET file_id = excluded.file_id, "
-            "position = excluded.position WHERE file_id <> excluded.file_id OR position <> excluded.position RETURNING 1",
+            "position = excluded.position WHERE file_id <> excluded.file_id OR position <> excluded.position "
+            "RETURNING 1",
             (uuid, session.id, found.file, found.position, OWNER),
         ).fetchone()
         session.renumber = session.renumber or place is not None

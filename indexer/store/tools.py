@@ -69,9 +69,7 @@ class Tools:
         given, data = dump(tool.input)
         name, name_data = storable(tool.name)
         input_hash = digest(name_data, data)
-        self._held[tool.identity] = ToolRow(
-            row_id, session.id, context.uuid, input_hash, None, len(self._rows.tools)
-        )
+        self._held[tool.identity] = ToolRow(row_id, session.id, context.uuid, input_hash, None, len(self._rows.tools))
         self._rows.tools.append(
             [
                 row_id, tool.identity, tool.tool_use_id, session.content_session_id, session.memory_session_id,

@@ -287,7 +287,7 @@ class Writer:
     def _settle(self, files: dict[int, FileRow]) -> None:
         for file in self._undated:
             numbering.date_undated(self._conn, file)
-            self._sessions.disturb(numbering.sessions_in(self._conn, file))
+            self._sessions.disturb(numbering.sharing(self._conn, file))
         self._sessions.disturb(self._placer.disturbed | self._queue.store())
         sessions = self._sessions.all()
         self._prompts.new += self._queue.settle(sessions, self._rows.index_text)

@@ -32,7 +32,7 @@ from indexer.errors import Busy
 from indexer.files.tail import open_source
 from indexer.store.connection import database_path, prepare_home
 
-EXAMPLES = int(os.environ.get("WEATHER_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("WEATHER_EXAMPLES", "150"))
 FOLDERS = ("-home-dev-a", "-home-dev-b")
 SESSIONS = ("s0", "s1", "s2")
 SMALL = ingest.LIVE._replace(rows=3, data=1000)
@@ -76,6 +76,7 @@ class Weather(RuleBasedStateMachine):
     def start(self) -> None:
         self.service = Service(settings(self.folder / "home", self.root, quiet_seconds=30))
         self.service.daemon._ingest._limit = SMALL
+        self.service.daemon._conn.execute("PRAGMA synchronous = OFF")
 
     def teardown(self) -> None:
         self.service.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from desk import NOON, Desk, entry
@@ -14,6 +14,7 @@ from indexer.store.membership import FORKED, OWNER, SIDECHAIN
 HELLO = Prompt("hello")
 BOTH = [(0, 1), (1, 0)]
 """Both orders of two copies."""
+Copies: TypeAlias = list[tuple[str, dict[str, Any]]]
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def read(desk: Desk, *copies: tuple[str, dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_the_older_session_owns_a_shared_record(desk: Desk, order: tuple[int, ...]) -> None:
-    copies = [("c", {"time": 5, "cwd": "/c"}), ("a", {"time": 9, "cwd": "/a"}), ("b", {"time": 7, "cwd": "/b"})]
+    copies: Copies = [("c", {"time": 5, "cwd": "/c"}), ("a", {"time": 9, "cwd": "/a"}), ("b", {"time": 7, "cwd": "/b"})]
     read(desk, *(copies[place] for place in order))
     assert owner(desk) == ("c", 5, "/c")
     assert {session: flags for session, (_, _, flags) in members(desk).items()} == {"a": 0, "b": 0, "c": OWNER}
@@ -56,14 +57,14 @@ def test_the_older_session_owns_a_shared_record(desk: Desk, order: tuple[int, ..
 
 @pytest.mark.parametrize("order", BOTH)
 def test_of_two_equally_old_the_smaller_id_owns_it(desk: Desk, order: tuple[int, ...]) -> None:
-    copies = [("b", {"time": 5}), ("a", {"time": 5})]
+    copies: Copies = [("b", {"time": 5}), ("a", {"time": 5})]
     read(desk, *(copies[place] for place in order))
     assert owner(desk)[0] == "a"
 
 
 @pytest.mark.parametrize("order", BOTH)
 def test_a_copy_that_names_its_origin_owns_nothing_even_if_older(desk: Desk, order: tuple[int, ...]) -> None:
-    copies = [("a", {"time": 1, "forked_from": "b"}), ("b", {"time": 5})]
+    copies: Copies = [("a", {"time": 1, "forked_from": "b"}), ("b", {"time": 5})]
     read(desk, *(copies[place] for place in order))
     assert owner(desk)[:2] == ("b", 5)
     assert members(desk)["a"][2] == FORKED
@@ -71,14 +72,14 @@ def test_a_copy_that_names_its_origin_owns_nothing_even_if_older(desk: Desk, ord
 
 @pytest.mark.parametrize("order", BOTH)
 def test_a_side_chain_copy_never_owns_what_a_main_thread_holds(desk: Desk, order: tuple[int, ...]) -> None:
-    copies = [("a", {"time": 1, "sidechain": True}), ("b", {"time": 5})]
+    copies: Copies = [("a", {"time": 1, "sidechain": True}), ("b", {"time": 5})]
     read(desk, *(copies[place] for place in order))
     assert owner(desk)[:2] == ("b", 5)
 
 
 @pytest.mark.parametrize("order", BOTH)
 def test_an_undated_session_is_the_youngest(desk: Desk, order: tuple[int, ...]) -> None:
-    copies = [("a", {"time": None}), ("b", {"time": 5})]
+    copies: Copies = [("a", {"time": None}), ("b", {"time": 5})]
     read(desk, *(copies[place] for place in order))
     assert owner(desk)[0] == "b"
 
@@ -98,7 +99,7 @@ def test_a_known_folder_is_not_overwritten_by_an_unknown_one(desk: Desk) -> None
 
 @pytest.mark.parametrize("order", BOTH)
 def test_of_two_files_the_one_named_for_the_session_counts(desk: Desk, order: tuple[int, ...]) -> None:
-    copies = [("b", {"time": 5, "cwd": "/mine"}), ("b", {"time": 9, "cwd": "/other", "name": "a-other"})]
+    copies: Copies = [("b", {"time": 5, "cwd": "/mine"}), ("b", {"time": 9, "cwd": "/other", "name": "a-other"})]
     read(desk, *((copies[place][0], dict(copies[place][1])) for place in order))
     assert owner(desk) == ("b", 5, "/mine")
     assert members(desk)["b"] == ("-w-a/b.jsonl", 1, OWNER)
@@ -106,7 +107,7 @@ def test_of_two_files_the_one_named_for_the_session_counts(desk: Desk, order: tu
 
 @pytest.mark.parametrize("order", BOTH)
 def test_else_the_smaller_path_counts(desk: Desk, order: tuple[int, ...]) -> None:
-    copies = [("z", {"time": 5, "name": "a"}), ("z", {"time": 9, "name": "b"})]
+    copies: Copies = [("z", {"time": 5, "name": "a"}), ("z", {"time": 9, "name": "b"})]
     read(desk, *((copies[place][0], dict(copies[place][1])) for place in order))
     assert owner(desk)[:2] == ("z", 5)
 

@@ -59,13 +59,16 @@ class Desk:
         configure(self.conn)
         migrate(self.conn)
         self.index_text = index_text
+        self._files: dict[str, FileRow] = {}
 
     def file(self, session: str = "a", *, agent: str | None = None, folder: str = "-w-a", name: str = "") -> FileRow:
-        """A file that has not been read yet; `name` if it is not that of the session."""
+        """A file as far as it was read, at first not at all; `name` if it is not that of the session."""
         stem = name or (f"agent-{agent}" if agent else session)
-        row = FileRow(0, f"/root/{folder}/{stem}.jsonl", folder, None if agent else (name or session), agent)
-        row.size = 0
-        return row
+        path = f"/root/{folder}/{stem}.jsonl"
+        if path not in self._files:
+            named = None if agent else (name or session)
+            self._files[path] = FileRow(0, path, folder, named, agent, size=0)
+        return self._files[path]
 
     def write(self, file: FileRow, *entries: Entry, provisional: bool = False) -> Written:
         """The next lines of a file, one an entry, in a transaction of their own."""

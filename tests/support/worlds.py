@@ -69,6 +69,7 @@ class File:
     agent: str | None = None
     records: list[Fields] = field(default_factory=list)
     copied: int = 0
+    undated: bool = False
 
 
 @dataclass
@@ -106,7 +107,9 @@ class Maker:
         self.count += 1
         session = f"{self.number(3)}{self.count:07x}-1111-4000-8000-{self.count:012x}"
         cwd = self.one(list(FOLDERS))
-        return self.add_file(f"{FOLDERS[cwd]}/{session}.jsonl", session, cwd, self.number(3) * 10)
+        file = self.add_file(f"{FOLDERS[cwd]}/{session}.jsonl", session, cwd, self.number(3) * 10)
+        file.undated = self.number(9) == 9
+        return file
 
     def add_file(self, path: str, session: str, cwd: str, time: int, agent: str | None = None) -> File:
         """A file, empty so far."""
@@ -138,8 +141,10 @@ class Maker:
             **agent,
             **fields,
         }
-        if self.number(9) == 9:
+        if self.number(9) == 9 or file.undated:
             del made["timestamp"]
+        if self.number(19) == 19:
+            del made["cwd"]
         file.records.append(made)
         return made
 
@@ -161,9 +166,9 @@ class Maker:
         self.record(file, "user", message={"role": "user", "content": wrapped[shape]})
 
     def reply(self, file: File, *blocks: Fields, inline: bool = False) -> Fields:
-        """A line of an assistant message, which may be the message of the line before."""
+        """A line of an assistant message, which may be one that was begun before."""
         before = [record for record in file.records[file.copied :] if record.get("type") == "assistant"]
-        key = before[-1]["message"]["id"] if before and self.number(3) == 3 else self.fresh("msg_")
+        key = self.one(before)["message"]["id"] if before and self.number(3) == 3 else self.fresh("msg_")
         usage = {"input_tokens": self.number(2), "output_tokens": self.number(2)}
         model = self.one(["m1", "m2", "m3"]) if not before else before[-1]["message"]["model"]
         message = {"id": key, "role": "assistant", "model": model, "content": list(blocks), "usage": usage}
@@ -185,7 +190,10 @@ class Maker:
         if self.maybe():
             block["is_error"] = self.maybe()
         record = self.record(file, "user", message={"role": "user", "content": [block]}, **fields)
-        record["sourceToolAssistantUUID"] = call["uuid"]
+        if self.maybe():
+            record["sourceToolAssistantUUID"] = call["uuid"]
+        elif self.maybe():
+            record["parentUuid"] = call["uuid"]
         return record
 
     def tool(self, file: File) -> None:
@@ -238,7 +246,7 @@ class Maker:
     def again(self, file: File) -> None:
         """A line written once more, perhaps with a field more."""
         if file.records:
-            more = {"slug": "tidy-fox"} if self.maybe() else {}
+            more = self.one([{}, {"slug": "tidy-fox"}, {"timestamp": stamp(file.time)}, {"cwd": "/w/b"}])
             file.records.append({**self.one(file.records), **more})
 
     def duration(self, file: File) -> None:
