@@ -11,22 +11,23 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
-from pathlib import Path
 
 import orjson
 
 from indexer import events
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
-from indexer.files.discover import Found, Survey, default_roots, look, newest_first, places, survey
+from indexer.files.discover import Found, default_roots
+from indexer.files.sweep import Sweeper, Swept
 from indexer.files.walk import Stat
 from indexer.files.watch import Change, Pace, Sweep, Watch
 from indexer.ingest import Ingest
+from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import checkpoints
+from indexer.store import checkpoints, upkeep
 from indexer.store.connection import Connection, WriterLock, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
@@ -37,13 +38,11 @@ ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
 WAITED = 10
 """Of these, so many are those that have waited longest."""
-HOT_FILES = 200
-HOT_AGE = 86_400.0
-ANNOUNCED = 5.0
-"""A change younger than this may still have its hint under way."""
 STATUS = "status.json"
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
+UPKEEP_AFTER = 60.0
+"""Seconds without work after which the database is looked after, a step at a time."""
 BACKOFF = (1.0, 60.0)
 
 
@@ -76,23 +75,25 @@ class Daemon:
         except BaseException:
             self._lock.release()
             raise
-        self._known = checkpoints.known_stats(self._conn, source.parser_version)
+        with translated():
+            known = checkpoints.known_stats(self._conn, source.parser_version)
+        self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
         self._ingest = Ingest(
             self._conn,
             source,
             Resolver(config.environments, git_remote=config.git_remote),
             quiet=lambda path: path in self._quiet,
         )
-        self._within = places(self._roots)
         self._sample = sample_folder()
-        self._files: dict[str, Found] = {}
-        self._directories: dict[str, int] = {}
+        self._unended: dict[str, Found] = {}
         self._pending: dict[str, Found] = {}
         self._quiet: set[str] = set()
         self._since: dict[str, tuple[Stat | None, float]] = {}
         self._delay, self._retry_at = 0.0, 0.0
         self._trouble = ""
-        self._status_at = self._idle_at = float("-inf")
+        self._status_at = self._idle_at = self._alive_at = float("-inf")
+        self._notify, self._ready = Notifier(env), False
+        self._worked_at: float | None = None
 
     def _open(self) -> Connection:
         conn = open_writer(self._config.home)
@@ -116,9 +117,10 @@ class Daemon:
 
     def close(self) -> None:
         """Stop watching, fold the WAL back and give up the lock."""
+        self._notify.stopping()
         self._watch.stop()
         with translated():
-            self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            upkeep.fold_log(self._conn)
         self._conn.close()
         (self._config.home / STATUS).unlink(missing_ok=True)
         self._lock.release()
@@ -135,10 +137,12 @@ class Daemon:
                     self._work()
                     self._tend(now)
                     self._recover()
+                    self._look_after(now)
         except (CorruptDatabase, NewerDatabase):
             raise
         except (IndexerError, OSError) as error:
             self._stall(error, now)
+        self._report(now)
         try:
             self._tell(now)
         except OSError as error:  # a disk without room for a status is no reason to stop reading
@@ -148,68 +152,57 @@ class Daemon:
     # -- what has changed --------------------------------------------------------------------------
 
     def _look(self, change: Change, now: float) -> None:
-        if isinstance(change, Sweep):
-            if change is Sweep.FULL:
-                self._sweep(now)
-            else:
-                self._hot(now)
-        else:
-            seen = look(change, self._within, self._source)
-            self._directories.update(seen.directories)
-            self._take(seen)
+        if change is Sweep.FULL:
+            self._sweep(now)
+        elif change is Sweep.HOT:
+            swept = self._sweeper.hot()
+            self._grow_quiet(now)
+            self._take(swept)
+            self._watch.report_missed(swept.missed)
+        elif not isinstance(change, Sweep):
+            self._take(self._sweeper.look(change))
 
     def _sweep(self, now: float) -> None:
-        cpu = time.thread_time()
-        seen = survey(self._roots, self._source)
-        self._within = (*places(self._roots), *seen.outside)
-        self._files = {found.file.path: found for found in seen.found}
-        self._directories = dict(seen.directories)
-        # Afresh: files that could not be read, that came back, or whose records others now own.
-        self._known = checkpoints.known_stats(self._conn, self._source.parser_version)
-        missed = self._take(seen)
+        """Look at everything, also at what could not be read, and what others made to be read again."""
+        lost = []
+        for path in checkpoints.unfinished(self._conn, self._source.parser_version):
+            self._sweeper.doubt(path)
+            if not os.path.lexists(path):
+                lost.append(path)
+        swept = self._sweeper.full()
+        below = tuple(f"{path}/" for path in swept.problems)
+        self._take(swept)
+        self._lose([path for path in lost if not path.startswith(below)])
         with transaction(self._conn):
-            checkpoints.mark_gone(self._conn, set(self._files), hidden=[path for path, _ in seen.problems])
-            if any(found.root != self._sample for found in seen.found[:1]):
+            if any(found.root != self._sample for found in swept.changed[:1]):
                 forget_sample(self._conn)
-        self._watch.report_sweep(time.thread_time() - cpu, seen.directories, [place.path for place in seen.outside])
-        self._watch.report_missed(missed)
-        events.sweep(files=len(seen.found), changed=len(self._pending), missed=missed, seconds=self._clock() - now)
+        self._watch.report_sweep(swept.cpu, swept.directories, swept.linked)
+        self._watch.report_missed(swept.missed)
+        events.sweep(
+            files=len(swept.directories), changed=len(swept.changed), missed=swept.missed, seconds=self._clock() - now
+        )
 
-    def _hot(self, now: float) -> None:
-        """The files of the last day, and every folder whose listing may have changed."""
-        recent = (self._wall() - HOT_AGE) * 1e9
-        hot = [found for found in newest_first(self._files.values()) if found.stat.mtime_ns > recent][:HOT_FILES]
-        changed = {found.file.path for found in hot if _stat(found.file.path) != found.stat}
-        for folder, mtime in self._directories.items():
-            info = _try_stat(folder)
-            if info is not None and info.st_mtime_ns != mtime:
-                self._directories[folder] = info.st_mtime_ns
-                changed.add(folder)
-        self._grow_quiet(now)
-        if changed:
-            seen = look(changed, self._within, self._source)
-            self._directories.update(seen.directories)
-            self._watch.report_missed(self._take(seen))
+    def _take(self, swept: Swept) -> None:
+        """Queue what differs from what was read, the newest last."""
+        for found in reversed([*swept.changed, *swept.beside]):
+            self._pending.setdefault(found.file.path, found)
+        self._lose(swept.gone)
 
-    def _take(self, seen: Survey) -> int:
-        """Queue what differs from what was read; returns how many changes are older than their hint
-        would have been."""
-        late = 0
-        overdue = (self._wall() - ANNOUNCED) * 1e9
-        for found in reversed(newest_first(seen.found)):
-            path, name = found.file.path, checkpoints.stored(found.file.path)
-            self._files[path] = found
-            if self._known.get(name) != found.stat and path not in self._pending:
-                self._pending[path] = found
-                late += name in self._known and found.stat.mtime_ns < overdue
-        return late
+    def _lose(self, paths: Sequence[str]) -> None:
+        """Files that are gone: what they held stays, but nothing more is waited for."""
+        if paths:
+            with transaction(self._conn):
+                checkpoints.mark_lost(self._conn, paths)
+        for path in paths:
+            self._ingest.unfinished.discard(path)
+            self._unended.pop(path, None)
+            self._pending.pop(path, None)
 
     def _grow_quiet(self, now: float) -> None:
         """A last line without newline is read once its file has not changed for a while."""
         for path in sorted(self._ingest.unfinished - self._quiet):
-            found = self._files.get(path)
+            found = self._unended.get(path)
             if found is None:
-                self._ingest.unfinished.discard(path)
                 continue
             stat, since = self._since.get(path, (None, now))
             if stat != found.stat:
@@ -225,6 +218,8 @@ class Daemon:
         then some that have waited longest, so that nothing waits for ever. What fails stays pending."""
         latest, longest = islice(reversed(self._pending), ROUND - WAITED), islice(self._pending, WAITED)
         batch = [self._pending[path] for path in dict.fromkeys(chain(latest, longest))]
+        if batch:
+            self._worked_at = self._clock()
         rest = {found.file.path for found in self._ingest.round(batch)}
         for found in batch:
             path = found.file.path
@@ -232,7 +227,11 @@ class Daemon:
             if path in rest:
                 self._pending[path] = found
                 continue
-            self._known[checkpoints.stored(path)] = found.stat
+            self._sweeper.settle(path, found.stat)
+            if path in self._ingest.unfinished:
+                self._unended[path] = found
+            else:
+                self._unended.pop(path, None)
             if path in self._quiet:
                 self._quiet.discard(path)
                 self._since[path] = (found.stat, float("inf"))
@@ -243,6 +242,14 @@ class Daemon:
             self._idle_at = now
             with transaction(self._conn):
                 complete_idle(self._conn, int((self._wall() - self._config.idle_minutes * 60) * 1000))
+
+    def _look_after(self, now: float) -> None:
+        """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""
+        if self._worked_at is None or self._pending or now - self._worked_at < UPKEEP_AFTER:
+            return
+        if not upkeep.step(self._conn):
+            upkeep.fold_log(self._conn)
+            self._worked_at = None
 
     def _stall(self, error: Exception, now: float) -> None:
         """Nothing was lost: the transaction rolled back, the files are still pending."""
@@ -260,12 +267,24 @@ class Daemon:
 
     # -- status ------------------------------------------------------------------------------------
 
+    def _report(self, now: float) -> None:
+        """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
+        a step that hangs is noticed."""
+        status = f"{self._trouble or self._watch.status.reason or 'up to date'}; {len(self._pending)} files to read"
+        if not self._ready:
+            self._ready = True
+            self._notify.ready(status)
+        elif now - self._alive_at >= (self._notify.watchdog_seconds or 4 * STATUS_SECONDS) / 4:
+            self._alive_at = now
+            self._notify.alive(status)
+
     def _tell(self, now: float) -> None:
         """Write what is true now beside the database, at most every few seconds."""
         if now - self._status_at < STATUS_SECONDS:
             return
         self._status_at = now
         watch = self._watch.status
+        sizes = {path: found.stat.size for path, found in self._pending.items()}
         state = {
             "pid": os.getpid(),
             "mode": watch.mode,
@@ -277,7 +296,7 @@ class Daemon:
             "missed": watch.missed,
             "restarts": watch.restarts,
             "pending_files": len(self._pending),
-            "lag_bytes": sum(self._behind(found) for found in self._pending.values()),
+            "lag_bytes": checkpoints.lag(self._conn, sizes),
             "events": events.snapshot(),
             "updated_at": int(self._wall() * 1000),
         }
@@ -289,19 +308,3 @@ class Daemon:
         finally:
             os.close(fd)
         scratch.replace(path)
-
-    def _behind(self, found: Found) -> int:
-        known = self._known.get(checkpoints.stored(found.file.path))
-        return max(0, found.stat.size - (known[2] if known else 0))
-
-
-def _try_stat(path: str) -> os.stat_result | None:
-    try:
-        return Path(path).stat(follow_symlinks=False)
-    except OSError:
-        return None
-
-
-def _stat(path: str) -> Stat | None:
-    info = _try_stat(path)
-    return Stat.of(info) if info is not None else None

@@ -174,7 +174,8 @@ class Ingest:
         row = self._identify(fd, file, stat)
         passing("ingest.opened")
         begin = row.offset
-        placed = [Placed(row.line_no, begin, entry) for entry in self._source.side_entries(named)]
+        beside = self._source.side_entries(file._replace(path=named.path))
+        placed = [Placed(row.line_no, begin, entry) for entry in beside]
         end, number = begin, row.line_no
         rows, data = self._limit.rows, self._limit.turn
         parse, line = self._source.parse, None
@@ -186,11 +187,12 @@ class Ingest:
             # Placed(...) goes through a Python-level __new__, once a line.
             placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in parse(line.data, file)])
         more = number - row.line_no >= rows or end - begin >= data
-        self._note(row, stat, complete=not more)
-        self._batch.turns.append(Turn(row, placed))
-        self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
-        self._batch.rows += len(placed)
-        self._batch.size += end - begin
+        if placed or end > begin or _stat_of(row) != stat:
+            self._note(row, stat, complete=not more)
+            self._batch.turns.append(Turn(row, placed))
+            self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
+            self._batch.rows += len(placed)
+            self._batch.size += end - begin
         if not more:
             self._last_line(fd, file, row, end, number, stat.size)
         return more
@@ -268,6 +270,11 @@ def _marks(fd: int, end: int, last: Line | Oversize | None) -> Fingerprint:
         if os.pread(fd, len(tail), end - len(tail)) != tail:
             return Fingerprint(0, b"", 0, b"")
     return take(fd, end)
+
+
+def _stat_of(row: FileRow) -> Stat:
+    """The stat of a file's last complete reading."""
+    return Stat(row.dev, row.ino, row.size, row.mtime_ns, row.ctime_ns)
 
 
 def _storable(file: SourceFile) -> SourceFile:

@@ -133,6 +133,8 @@ def _epoch(moment: datetime) -> int:
 
 def _zone(here: datetime) -> str:
     offset = here.strftime("%z")
+    if here.tzname() == "UTC":
+        return "UTC"
     return f"{here.tzname()}, UTC{offset[:3]}:{offset[3:5]}"
 
 

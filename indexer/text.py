@@ -73,7 +73,7 @@ _CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
 _MARK = 64
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_NOTHING = object()
+_END = object()
 
 
 # What is stored
@@ -121,24 +121,26 @@ def cut(text: str, limit: int = 65536) -> str:
 
 
 def json_text(value: object) -> str:
-    """Compact JSON of a decoded value, however deep: orjson writes 254 levels and json about 990, while
-    both read more. Not for what they can write: it is slow."""
+    """Compact JSON of a decoded value, however deep it is: orjson writes 254 levels and json about 990,
+    yet either reads more. Slow: for what orjson refuses."""
     parts: list[str] = []
     stack: list[tuple[str, object]] = [("", value)]
     while stack:
-        text, item = stack.pop()
-        parts.append(text)
+        before, item = stack.pop()
+        parts.append(before)
         if isinstance(item, dict):
-            stack.append(("}", _NOTHING))
-            fields = enumerate(item.items())
-            stack += reversed([(f"{',' * (n > 0)}{json.dumps(key, ensure_ascii=False)}:", one) for n, (key, one) in fields])
             parts.append("{")
+            heads = [f"{json.dumps(key, ensure_ascii=False)}:" for key in item]
+            inside, end = list(zip(heads, item.values(), strict=True)), "}"
         elif isinstance(item, list):
-            stack.append(("]", _NOTHING))
-            stack += reversed([("," * (n > 0), one) for n, one in enumerate(item)])
             parts.append("[")
-        elif item is not _NOTHING:
-            parts.append(json.dumps(item, ensure_ascii=False))
+            inside, end = [("", one) for one in item], "]"
+        else:
+            parts.append("" if item is _END else json.dumps(item, ensure_ascii=False))
+            continue
+        inside[1:] = [(f",{head}", one) for head, one in inside[1:]]
+        stack.append((end, _END))
+        stack += reversed(inside)
     return "".join(parts)
 
 

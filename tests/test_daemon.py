@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import sqlite3
 import threading
 import time
@@ -659,3 +660,42 @@ def test_what_a_service_leaves_hangs_together(service: Service, root: Path, home
     conn = open_writer(home)
     consistent(conn)
     conn.close()
+
+
+# -- upkeep and the service manager ----------------------------------------------------------------
+
+
+def test_after_a_while_of_rest_the_log_is_folded_back(service: Service, root: Path, home: Path) -> None:
+    talk("a", "one").write(root)
+    service.sweep()
+    wal = database_path(home).with_name("index.db-wal")
+    assert wal.stat().st_size > 0
+    service.now += module.UPKEEP_AFTER
+    service.settle()
+    assert wal.stat().st_size == 0
+
+
+def test_a_service_at_work_is_not_looked_after(service: Service, root: Path, home: Path) -> None:
+    talk("a", "one").write(root)
+    service.sweep()
+    service.now += module.UPKEEP_AFTER - 1
+    service.settle()
+    assert database_path(home).with_name("index.db-wal").stat().st_size > 0
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.settimeout(5)
+        yield listening
+
+
+def test_the_manager_hears_of_a_start_each_round_and_the_end(home: Path, root: Path, manager: socket.socket) -> None:
+    env = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "60000000"}
+    clock = iter(range(0, 1000, 20))
+    served = Daemon(settings(home, root), ClaudeCode(), env, watch=Hand(), clock=lambda: float(next(clock)))
+    served.step()
+    served.step()
+    served.close()
+    assert [manager.recv(1000).split(b"\n")[0] for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]

@@ -193,6 +193,26 @@ def test_rewritten_at_the_same_size_is_seen_by_its_content(memory: Memory) -> No
     assert memory.prompts == ["one", "two"]
 
 
+def test_rewritten_behind_a_long_common_beginning_is_read_again(memory: Memory) -> None:
+    session = talk("a", "x" * 3000)
+    path = session.write(memory.root)
+    path.write_bytes(session.data + talk("b", "one").data)
+    memory.read()
+    path.write_bytes(session.data + talk("c", "two", "three").data)
+    memory.read()
+    assert memory.prompts == ["x" * 3000, "one", "two", "three"]
+
+
+def test_rewritten_before_a_common_end_is_read_again(memory: Memory) -> None:
+    end = talk("c", "the end").data
+    path = talk("a", "one").write(memory.root)
+    path.write_bytes(talk("a", "one").data + end)
+    memory.read()
+    path.write_bytes(talk("b", "two").data + end + talk("d", "more").data)
+    memory.read()
+    assert sorted(memory.prompts) == ["more", "one", "the end", "two"]
+
+
 def test_rewritten_without_its_history_keeps_what_was_read_in_order(memory: Memory) -> None:
     session = talk("a", "one", "two", "three")
     path = session.write(memory.root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 import unicodedata
@@ -52,6 +53,25 @@ def test_clean_leaves_good_text_alone(good: str) -> None:
 )
 def test_clean_replaces_what_sqlite_cannot_hold(bad: str, good: str) -> None:
     assert text.clean(bad) == good
+
+
+# json_text
+
+
+def nested(levels: int) -> object:
+    value: object = "é\ud800"
+    for level in range(levels):
+        value = {"k": value, "n": level} if level % 2 else [value, None]
+    return value
+
+
+@pytest.mark.parametrize("value", [{}, [], 1, None, "é", [[], {}, 1.5, True], nested(50), {"a": {}, "b": [[10**30]]}])
+def test_json_text_is_what_json_writes(value: object) -> None:
+    assert text.json_text(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def test_json_text_takes_any_depth() -> None:
+    assert text.json_text(nested(5_000)).count("[") == 2_500
 
 
 # cut

@@ -34,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         discard_stdout()
         return BROKEN_PIPE
+    except OSError as error:
+        # A full disk behind standard output shows only now that the buffer is written.
+        discard_stdout()
+        return _fail(Output.plain(as_json=False), _refused(error))
     return code
 
 
@@ -53,6 +57,8 @@ def _run(words: list[str]) -> int:
     except SystemExit:
         sys.stdout.flush()
         raise
+    except OSError as error:
+        return _fail(out, _refused(error) if error.filename is not None else _internal(error))
     except Exception as error:  # noqa: BLE001 - the outermost door: a user gets one line, not a traceback
         if os.environ.get(DEBUG) == "1":
             sys.excepthook(type(error), error, error.__traceback__)
@@ -71,6 +77,13 @@ def _interrupted(out: Output, message: str) -> int:
     error = IndexerError(message)
     error.kind, error.retryable, error.exit_code = "interrupted", True, INTERRUPTED
     return _fail(out, error)
+
+
+def _refused(error: OSError) -> IndexerError:
+    """What the system did not let us do: with a home that is a file or a full disk it is nobody's fault."""
+    wrapped = IndexerError(f"{error.filename or 'standard output'}: {error.strerror or error}")
+    wrapped.kind = "system"
+    return wrapped
 
 
 def _internal(error: Exception) -> IndexerError:

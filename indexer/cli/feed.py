@@ -43,6 +43,8 @@ def rescan(args: Namespace, out: Output) -> int:
         out.data({"report": _report_json(report), "counts": held._asdict()})
     else:
         out.lines(_report_lines(report, held))
+        if not report.files_total:
+            out.note(f"note: there are no transcripts in {', '.join(settings.roots or args.roots)}")
     return 0
 
 

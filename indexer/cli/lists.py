@@ -11,6 +11,7 @@ from indexer import config
 from indexer.cli import scope, views
 from indexer.cli.output import Output
 from indexer.cli.render import Style, aside, columns, duration, fit, many, one_line, pad, when
+from indexer.project import fold
 from indexer.store import browse
 from indexer.store.reads import aliases, reading
 from indexer.text import iso
@@ -32,7 +33,9 @@ def sessions(args: Namespace, out: Output) -> int:
         return 0
     out.lines(line for session in found for line in _session_lines(session, out.style, out.width))
     if not found:
-        out.note("no sessions")
+        out.note("no sessions" if not args.offset else f"no more sessions after the first {args.offset:,}")
+    elif len(found) == limit:
+        out.note(aside(many(limit, "session"), f"--offset {args.offset + limit} for more"))
     return 0
 
 
@@ -100,10 +103,13 @@ def _project_lines(found: Sequence[browse.Project], out: Output) -> Iterator[str
 
 def explain(args: Namespace, out: Output) -> int:
     """Say which project a folder is, and why. Needs no memory, and the folder need not exist."""
-    resolver = scope.resolver(config.load(args.home, args.roots))
+    settings = config.load(args.home, args.roots)
+    resolver = scope.resolver(settings)
     # Not resolve(): links are part of what is to be explained.
     path = os.path.normpath(Path.cwd() / os.path.expanduser(args.path))  # noqa: PTH111 - Path's may raise
     why = resolver.explain(path)
+    key = resolver.resolve(path).key
+    why += [f"alias: read as {new}, by project.aliases" for old, new in settings.aliases.items() if fold(old) == key]
     if out.as_json:
         out.data({"path": path} | resolver.resolve(path)._asdict() | {"why": why})
     else:

@@ -75,13 +75,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if any(word.startswith("--") and word.endswith("=--") for word in head):
         # argparse would take the value for the separator and leave an empty list in its place.
         raise UsageError("`--` is no value for an option", f"`{PROG} --help` shows what is understood")
+    _check_head(head)
     args, rest = build_parser().parse_known_args(head)
     if args.version:
         args.run = "indexer.cli.about:version"
     elif args.command is None:
         raise UsageError("a command is missing", f"`{PROG} --help` lists the commands")
     if args.command == "search":
-        args.words = [*args.words, *_words(rest), *literal]
+        args.words = [*args.words, *_words(rest), *(_LEADING_DASH.sub("", word) for word in literal)]
     elif rest:
         raise UsageError(f"not understood: {' '.join(rest)}", f"`{PROG} {args.command} --help` shows what is")
     args.roots = [root for level in range(3) for root in getattr(args, f"roots{level}", [])]
@@ -93,6 +94,22 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     words = list(argv)
     cut = words.index("--") if "--" in words else len(words)
     return ["--help" if word == "-h" else word for word in words[:cut]], words[cut + 1 :]
+
+
+def _check_head(head: Sequence[str]) -> None:
+    """Raises UsageError for an option before the command that is not understood there: argparse would take
+    its value for the command."""
+    for before, word in zip(["", *head], head, strict=False):
+        name = word.partition("=")[0]
+        if name in _EVERYWHERE or before in _VALUED:
+            continue
+        if not word.startswith("--"):
+            return
+        if name in _OPTIONS:
+            raise UsageError(f"{name} is an option of a command", "put it after the command, as after `search`")
+        raise UsageError(
+            f"there is no option {name}", _nearest(name, _EVERYWHERE) or f"`{PROG} --help` lists the options"
+        )
 
 
 def _words(rest: Sequence[str]) -> Sequence[str]:
@@ -107,6 +124,9 @@ def _words(rest: Sequence[str]) -> Sequence[str]:
     return rest
 
 
+_LEADING_DASH = re.compile(r"(?<!\S)-+")
+_VALUED = ("--home", "--root", "--color")
+_EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
     *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),

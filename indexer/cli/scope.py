@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import Namespace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -29,7 +30,16 @@ def project_keys(conn: Connection, settings: Config, name: str | None) -> tuple[
     def key_of(path: str) -> str:
         return resolver(settings).resolve(path).key
 
-    return resolve_project(conn, name, str(Path.cwd()), key_of, settings.aliases)
+    try:
+        return resolve_project(conn, name, str(Path.cwd()), key_of, settings.aliases)
+    except NotFound:
+        if name not in (".", "..") and "/" not in name:
+            raise
+        folder = os.path.normpath(Path.cwd() / os.path.expanduser(name))  # noqa: PTH111 - Path's may raise
+        raise NotFound(
+            f"nothing is known of the project of {folder}, whose key is {key_of(folder)}",
+            "`transcript-indexer projects` lists what there is, `project explain` says why this is its key",
+        ) from None
 
 
 def one_session(conn: Connection, name: str) -> Session:

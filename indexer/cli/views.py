@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from indexer.cli.render import Style, aside, duration, facts, many, one_line, when
 from indexer.cli.resume import resume
 from indexer.store.browse import Session
@@ -43,8 +45,12 @@ def title(session: Session) -> str:
 
 
 def place_text(place: Place | None) -> str:
-    """`file:line`, as editors take it."""
-    return one_line(place and (f"{place.file}:{place.line}" if place.line else place.file))
+    """`file:line`, as editors and shells take it; `~` is the home folder."""
+    if place is None:
+        return ""
+    home = os.path.expanduser("~").rstrip("/") + "/"  # noqa: PTH111 - Path's may raise
+    file = "~/" + place.file.removeprefix(home) if home != "/" and place.file.startswith(home) else place.file
+    return one_line(f"{file}:{place.line}" if place.line else file)
 
 
 def session_facts(session: Session, style: Style) -> list[str]:

@@ -97,6 +97,10 @@ class Sweeper:
         if self._is_recent(max(stat.mtime_ns, stat.ctime_ns)):
             self._racy.add(path)
 
+    def doubt(self, path: str) -> None:
+        """The file has to be read again, whatever its stat says."""
+        self._settled.pop(path, None)
+
     def full(self, breathe: Callable[[], None] | None = None) -> Swept:
         """Look at everything. `breathe` is called every thousand files, so that hints can be served."""
         began, breaks, files = time.thread_time(), 0.0, 0

@@ -9,7 +9,7 @@ row of the same (dev, ino) at another path (moved), a row that is gone with the 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -26,9 +26,16 @@ _COLUMNS = (
 
 _IGNORED = [name.strip() for name in _COLUMNS.split(",")].index("ignored")
 
+UNREAD = -1
+"""Size of a file that was not read to its end, or whose row has to be written anew."""
+
 STALE = 1 << 40
 """Taken from a record's position when its file starts over: what is seen again gets its place back,
 what is not keeps its order before everything else."""
+
+
+KINDS = 200
+"""Kinds of ignored records counted one by one in a file; the real ones are about 60 over all clients."""
 
 
 @dataclass(slots=True)
@@ -63,6 +70,12 @@ class FileRow:
     """Row that loses this path to the present one when that is saved."""
     reread: bool = False
     """Set when the file has to be read from 0 once more after the present turn."""
+
+    def pass_over(self, kind: str) -> None:
+        """Count a record that holds nothing. Its kind is whatever a file says: no more than `KINDS` are kept."""
+        if kind not in self.ignored and len(self.ignored) >= KINDS:
+            kind = "other"
+        self.ignored[kind] = self.ignored.get(kind, 0) + 1
 
     @property
     def is_agent(self) -> bool:
@@ -133,7 +146,8 @@ def identify(conn: sqlite3.Connection, file: SourceFile, dev: int, ino: int, pro
     """The row to go on from for the open file (dev, ino) at `file.path`; its id is 0 if it is new."""
     row = by_path(conn, file.path)
     if row is not None and probe.holds(row):
-        row.status, row.last_error = "active", None
+        if row.status != "active":
+            row.status, row.last_error, row.size = "active", None, UNREAD
         return row
     for other in _others(conn, file.path, dev, ino, probe):
         if probe.holds(other) and (other.status != "active" or not probe.stands(other.path)):
@@ -207,6 +221,27 @@ def mark_gone(conn: sqlite3.Connection, present: set[str], hidden: Sequence[str]
     gone = [(row_id,) for row_id, path in active if path not in standing and not path.startswith(below)]
     conn.executemany("UPDATE ingest_files SET status = 'gone' WHERE id = ?", gone)
     return len(gone)
+
+
+def mark_lost(conn: sqlite3.Connection, paths: Iterable[str]) -> None:
+    """`mark_gone` for files that are known to have gone."""
+    sql = "UPDATE ingest_files SET status = 'gone' WHERE path = ? AND status IN ('active', 'unreadable')"
+    conn.executemany(sql, [(stored(path),) for path in paths])
+
+
+def unfinished(conn: sqlite3.Connection, parser_version: int) -> list[str]:
+    """Stored paths of files that have to be read again, or could not be read to their end."""
+    sql = (
+        "SELECT path FROM ingest_files WHERE status IN ('active', 'unreadable') "
+        "AND (size < 0 OR status = 'unreadable' OR parser_version <> ?)"
+    )
+    return [path for (path,) in conn.execute(sql, (parser_version,))]
+
+
+def lag(conn: sqlite3.Connection, sizes: Mapping[str, int]) -> int:
+    """Bytes of these files (path -> size now) that have not been read."""
+    read = dict(conn.execute("SELECT path, offset FROM ingest_files WHERE status = 'active'")) if sizes else {}
+    return sum(max(0, size - read.get(stored(path), 0)) for path, size in sizes.items())
 
 
 def mark_unreadable(conn: sqlite3.Connection, file: SourceFile, reason: str) -> None:

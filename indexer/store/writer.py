@@ -221,7 +221,7 @@ class Writer:
         """Deal with what belongs to the file rather than to a session; says whether it did."""
         if isinstance(record, Ignored):
             if not turn.provisional:
-                turn.file.ignored[record.kind] = turn.file.ignored.get(record.kind, 0) + 1
+                turn.file.pass_over(record.kind)
         elif isinstance(record, Unreadable):
             offset = placed.offset + record.offset
             self._dead.append((turn.file.id, offset, record.length, placed.position, record.reason))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
+import orjson
 import pytest
 from desk import NOON, Desk, call, entry, result
 
@@ -46,6 +47,13 @@ def test_an_input_is_capped_but_hashed_whole() -> None:
         made.append(tool(desk, "length(tool_input) < 66000, input_hash"))
     assert (made[0][0], made[1][0]) == (1, 1)
     assert made[0][1] != made[1][1]
+
+
+@pytest.mark.parametrize("levels", [255, 1_000, 1_020])
+def test_an_input_of_any_depth_is_stored(desk: Desk, levels: int) -> None:
+    deep = orjson.loads("[" * levels + "]" * levels)
+    desk.write(desk.file(), entry("u1", call("toolu_1", given={"deep": deep})))
+    assert tool(desk, "tool_input") == (f'{{"deep":{"[" * levels}{"]" * levels}}}',)
 
 
 def test_two_calls_of_one_record_are_two(desk: Desk) -> None:

@@ -81,9 +81,9 @@ class Maker:
     metas: dict[str, Fields] = field(default_factory=dict)
     count: int = 0
 
-    def number(self, most: int) -> int:
-        """0 … most, small ones first when shrinking."""
-        return int(self.draw(st.integers(0, most)))
+    def number(self, most: int, least: int = 0) -> int:
+        """least … most, small ones first when shrinking."""
+        return int(self.draw(st.integers(least, most)))
 
     def maybe(self) -> bool:
         """A coin; heads when shrunk is tails."""
@@ -272,8 +272,8 @@ class Maker:
             self.again,
             self.duration,
         ]
-        kinds += [self.move, self.agent]
-        for _ in range(self.number(most)):
+        kinds += [self.move, self.agent, self.agent]
+        for _ in range(self.number(most, 2)):
             self.one(kinds)(file)
 
     # -- sub-agents
@@ -288,12 +288,12 @@ class Maker:
         nested = self.maybe()
         path = f"{folder}/{file.session}/subagents/agent-{agent}.jsonl" if nested else f"{folder}/agent-{agent}.jsonl"
         own = self.add_file(path, file.session, file.cwd, file.time, agent)
-        for _ in range(self.number(3)):
+        for _ in range(self.number(3, 1)):
             self.one([self.text, self.tool, self.repeat_main, self.agent])(own)
         if self.maybe():
             self.metas[path.replace(".jsonl", ".meta.json")] = {"toolUseId": tool_id, "agentType": "explore"}
         if self.maybe():
-            detail = {"agentId": agent, "agentType": "explore"} if self.maybe() else {}
+            detail = self.one([{"agentId": agent, "agentType": "explore"}, {"agentId": agent}, {}])
             self.answer(file, call, tool_id, toolUseResult=detail)
 
     def repeat_main(self, file: File) -> None:
@@ -358,8 +358,8 @@ class Maker:
     def world(self) -> World:
         """Everything that was drawn."""
         self.steps(self.session_file())
-        for _ in range(self.number(3)):
-            if self.number(3) < 3:
+        for _ in range(self.number(4, 1)):
+            if self.number(4) < 4:
                 self.one([self.fork, self.second_file])()
             else:
                 self.steps(self.session_file())
