@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ def load(
     chosen = {key: found for layer in layers for key, found in layer.items()}
     values = {_SETTINGS[key].field: found.value for key, found in chosen.items()}
     config = Config(**values, origins={key: found.origin for key, found in chosen.items()})
-    _check_together(config)
+    _check_together(config, env)
     return config
 
 
@@ -349,7 +350,7 @@ def _from_here(path: str) -> object:
     return str(Path.cwd() / _expanded(path)) if path else None
 
 
-def _check_together(config: Config) -> None:
+def _check_together(config: Config, env: Mapping[str, str]) -> None:
     """What no setting can be checked for alone."""
     if config.max_delay_ms < config.debounce_ms:
         raise ConfigError(
@@ -357,13 +358,22 @@ def _check_together(config: Config) -> None:
             f"it must not be below watch.debounce_ms, which is {config.debounce_ms}",
         )
     home = os.path.realpath(config.home)
-    for root in config.roots:
-        # Transcripts are the agent's: nothing of ours is ever written among them.
-        if (home + os.sep).startswith(os.path.realpath(root) + os.sep):
+    for folder in (*config.roots, *_of_the_agent(env)):
+        # Transcripts and the folder around them are the agent's: nothing of ours is ever written there.
+        if (home + os.sep).startswith(os.path.realpath(folder) + os.sep):
             raise ConfigError(
                 f"{config.origin('storage.home')}: storage.home cannot be {str(config.home)!r}",
-                f"it must not lie within the transcripts of {root}",
+                f"it must not lie within {folder}, which is Claude Code's; we only read there",
             )
+
+
+def _of_the_agent(env: Mapping[str, str]) -> Iterator[str]:
+    """The folders that Claude Code calls its own."""
+    for folder in re.split(f"[,{re.escape(os.pathsep)}]", env.get("CLAUDE_CONFIG_DIR", "")):
+        if folder.strip():
+            yield str(_expanded(folder.strip()))
+    if user := env.get("HOME"):
+        yield str(Path(user) / ".claude")
 
 
 def _unknown(name: str, message: str, known: Iterable[str]) -> ConfigError:

@@ -384,3 +384,14 @@ def test_every_setting_is_used() -> None:
     code = "\n".join(file.read_text(encoding="utf-8") for file in INDEXER.rglob("*.py") if file.name != "config.py")
     names = [name for name in config.Config.__dataclass_fields__ if name != "origins"]
     assert [name for name in names if not re.search(rf"\.{name}\b", code)] == []
+
+
+@pytest.mark.parametrize("folder", [".claude", ".claude/memory", "elsewhere/claude/memory"])
+def test_a_home_in_the_agents_own_folder_is_refused(tmp_path: Path, folder: str) -> None:
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere" / "claude")}
+    with pytest.raises(ConfigError, match="storage.home cannot be"):
+        config.load(tmp_path / folder, env=env)
+
+
+def test_a_home_beside_the_agents_folder_is_taken(tmp_path: Path) -> None:
+    assert config.load(tmp_path / ".claude-memory", env={"HOME": str(tmp_path)}).home.name == ".claude-memory"

@@ -300,6 +300,16 @@ def test_a_copy_under_another_name_adds_nothing(memory: Memory) -> None:
     assert memory.one("SELECT count(*) FROM ingest_files WHERE status = 'active'") == 2
 
 
+def test_another_name_for_a_file_that_stands_is_no_move(memory: Memory) -> None:
+    path = talk("a", "one").write(memory.root)
+    memory.read()
+    link = path.with_name("0-link.jsonl")
+    link.hardlink_to(path)
+    memory.sweep()
+    assert memory.file(path)["offset"] == path.stat().st_size
+    assert memory.prompts == ["one"]
+
+
 @pytest.mark.parametrize("name", ["restored.jsonl", None])
 def test_deleted_and_restored_it_goes_on_where_it_was(memory: Memory, name: str | None) -> None:
     session = talk("a", "one")

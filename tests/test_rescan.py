@@ -442,3 +442,13 @@ def test_the_sample_is_not_read_into_a_memory_whose_transcripts_are_gone(newcome
 
 def test_roots_that_were_asked_for_are_never_replaced_by_the_sample(config: Config) -> None:
     assert not run(config).sample
+
+
+def test_the_sample_leaves_also_when_the_program_was_installed_elsewhere(tmp_path: Path) -> None:
+    conn = store(tmp_path / "home")
+    conn.execute("INSERT INTO ingest_files (path) VALUES ('/home/dev/old/config/sample/projects/-p/a.jsonl')")
+    conn.execute("INSERT INTO ingest_files (path) VALUES ('/home/dev/.claude/projects/-p/b.jsonl')")
+    removal.forget_sample(conn)
+    left = [path for (path,) in conn.execute("SELECT path FROM ingest_files")]
+    conn.close()
+    assert left == ["/home/dev/.claude/projects/-p/b.jsonl"]

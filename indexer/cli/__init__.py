@@ -10,6 +10,7 @@ all others are those of indexer.errors.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -58,7 +59,9 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()
         raise
     except OSError as error:
-        return _fail(out, _refused(error) if error.filename is not None else _internal(error))
+        return _fail(
+            out, _refused(error) if error.filename is not None or error.errno == errno.ENOSPC else _internal(error)
+        )
     except Exception as error:  # noqa: BLE001 - the outermost door: a user gets one line, not a traceback
         if os.environ.get(DEBUG) == "1":
             sys.excepthook(type(error), error, error.__traceback__)
@@ -81,7 +84,8 @@ def _interrupted(out: Output, message: str) -> int:
 
 def _refused(error: OSError) -> IndexerError:
     """What the system did not let us do: with a home that is a file or a full disk it is nobody's fault."""
-    wrapped = IndexerError(f"{error.filename or 'standard output'}: {error.strerror or error}")
+    what = error.strerror or str(error)
+    wrapped = IndexerError(what if error.filename is None else f"{error.filename}: {what}")
     wrapped.kind = "system"
     return wrapped
 

@@ -109,7 +109,7 @@ def explain(args: Namespace, out: Output) -> int:
     path = os.path.normpath(Path.cwd() / os.path.expanduser(args.path))  # noqa: PTH111 - Path's may raise
     why = resolver.explain(path)
     key = resolver.resolve(path).key
-    why += [f"alias: read as {new}, by project.aliases" for old, new in settings.aliases.items() if fold(old) == key]
+    why += [f"alias: read as {new}, by project.aliases" for old, new in settings.aliases if fold(old) == key]
     if out.as_json:
         out.data({"path": path} | resolver.resolve(path)._asdict() | {"why": why})
     else:

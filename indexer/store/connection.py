@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,8 +62,7 @@ class WriterLock:
 
     def __init__(self, home: Path) -> None:
         prepare_home(home)
-        path = home / LOCK
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._fd = _open_lock(home / LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -82,11 +82,20 @@ class WriterLock:
             self._fd = -1
 
 
+def _open_lock(path: Path, flags: int) -> int:
+    """A lock is a file of ours: a link would have us write our pid elsewhere, a pipe keep us waiting."""
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise IndexerError(f"{path} is not a file", "move it away")
+    return fd
+
+
 def writer_alive(home: Path) -> int | None:
     """The pid of the process that holds the writer lock, 0 if it is not known, None if nobody does."""
     try:
-        fd = os.open(home / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+        fd = _open_lock(home / LOCK, os.O_RDONLY)
+    except (OSError, IndexerError):
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -136,6 +145,8 @@ def open_reader(home: Path) -> sqlite3.Connection:
     path = database_path(home)
     if not path.exists():
         raise NoDatabase(f"there is no memory yet in {home}", "run `transcript-indexer rescan` first")
+    if not path.is_file():
+        raise CorruptDatabase(f"{path} is not a file", "move it away and run `transcript-indexer rescan`")
     with translated():
         conn = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         conn.row_factory = sqlite3.Row

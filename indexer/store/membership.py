@@ -50,39 +50,41 @@ class Members:
     """The members of every record of one transaction: what is stored, and what is about to be."""
 
     conn: sqlite3.Connection
-    _known: dict[str, tuple[Member, ...]] = field(default_factory=dict)
+    known: dict[str, tuple[Member, ...]] = field(default_factory=dict)
+    """The members of each record that was loaded or placed."""
     _ages: dict[int, Age] = field(default_factory=dict)
     _changed: set[tuple[str, int]] = field(default_factory=set)
-    _new: list[str] = field(default_factory=list)
+    new: list[str] = field(default_factory=list)
+    """Records that had no member before."""
 
     def load(self, uuids: Iterable[str]) -> None:
         """Read the stored members of these records."""
         sql = "SELECT uuid, session_db_id, file_id, position, flags FROM session_records WHERE uuid IN ({})"
-        for uuid, *rest in in_chunks(self.conn, sql, [uuid for uuid in uuids if uuid not in self._known]):
-            self._known[uuid] = (*self._known.get(uuid, ()), Member(*rest))
+        for uuid, *rest in in_chunks(self.conn, sql, [uuid for uuid in uuids if uuid not in self.known]):
+            self.known[uuid] = (*self.known.get(uuid, ()), Member(*rest))
 
     def of(self, uuid: str) -> Sequence[Member]:
         """All members of a record, in no order."""
-        return self._known.get(uuid, ())
+        return self.known.get(uuid, ())
 
     def put(self, uuid: str, member: Member) -> None:
         """Add a member, or replace the one of the same session."""
-        rest = (other for other in self._known.get(uuid, ()) if other.session != member.session)
-        self._known[uuid] = (*rest, member)
+        rest = (other for other in self.known.get(uuid, ()) if other.session != member.session)
+        self.known[uuid] = (*rest, member)
         self._changed.add((uuid, member.session))
 
     def add_new(self, uuid: str, member: Member) -> None:
-        """`put` for a record that has no member yet: the common case, without the search."""
-        self._known[uuid] = (member,)
-        self._new.append(uuid)
+        """`put` for a record that has no member yet, without the search."""
+        self.known[uuid] = (member,)
+        self.new.append(uuid)
 
     def owner(self, uuid: str) -> Member | None:
         """The member whose session the record's rows name."""
-        return next((member for member in self._known.get(uuid, ()) if member.flags & OWNER), None)
+        return next((member for member in self.known.get(uuid, ()) if member.flags & OWNER), None)
 
     def best(self, uuid: str, ages: dict[int, Age]) -> Member:
         """The member that ought to own the record. ages: sessions of this transaction, by row id."""
-        return min(self._known[uuid], key=lambda member: self.age(member.session, ages).rank(member.flags))
+        return min(self.known[uuid], key=lambda member: self.age(member.session, ages).rank(member.flags))
 
     def age(self, session: int, ages: dict[int, Age]) -> Age:
         """The age of a session, in hand or stored."""
@@ -93,23 +95,25 @@ class Members:
         return known
 
     def flush(self) -> None:
-        """Write every member that was added or changed. A new record's only member is inserted as it
-        now stands; the rest are merged."""
-        self._conn_many([(uuid, *self._known[uuid][0]) for uuid in self._new if len(self._known[uuid]) == 1])
-        changed = {(uuid, member.session) for uuid in self._new for member in self._known[uuid][1:]} | self._changed
-        changed |= {(uuid, self._known[uuid][0].session) for uuid in self._new if len(self._known[uuid]) > 1}
+        """Write every member that was added or changed."""
+        known = self.known
+        single = [(uuid, *known[uuid][0]) for uuid in self.new if len(known[uuid]) == 1]
+        changed = set(self._changed)
+        if len(single) < len(self.new):
+            changed |= {(uuid, member.session) for uuid in self.new if len(known[uuid]) > 1 for member in known[uuid]}
+        self._conn_many(single)
         self._conn_many(
             [
                 (uuid, *member)
                 for uuid, session in sorted(changed)
-                for member in self._known[uuid]
+                for member in known[uuid]
                 if member.session == session
             ]
         )
-        self._new.clear()
+        self.new.clear()
         self._changed.clear()
 
-    def _conn_many(self, rows: list[tuple[object, ...]]) -> None:
+    def _conn_many(self, rows: Sequence[tuple[object, ...]]) -> None:
         self.conn.executemany(
             "INSERT INTO session_records (uuid, session_db_id, file_id, position, flags) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (uuid, session_db_id) DO UPDATE SET file_id = excluded.file_id, "

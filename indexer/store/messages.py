@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from indexer.records import AssistantText
 from indexer.store.membership import in_chunks
-from indexer.store.placing import Context, Mode, Placer
+from indexer.store.placing import NEW, SKIP, WIN, Context, Placer
 from indexer.store.rows import ASSISTANT_CODE, MessageRow, Rows
 from indexer.store.sessions import note_model
 from indexer.text import clean, search_tokens
@@ -35,13 +35,13 @@ class Messages:
         """Store one line of a message."""
         if context.agent_id is None and context.time_source == "record":
             note_model(context.session, text.model, context.time)
-        if context.mode is Mode.SKIP:
+        if context.mode is SKIP:
             return
         row = self._held.get(text.message_key)
         if row is None:
             row = self._insert(context, text)
         else:
-            follows = context.in_order and context.mode is Mode.NEW and row.terms == _terms(context)
+            follows = context.in_order and context.mode is NEW and row.terms == _terms(context)
             if not follows and self._placer.leads(context, row.record_uuid):
                 self._take_over(context, row)
             self._merge_usage(row, text)
@@ -90,10 +90,10 @@ class Messages:
 
     def _put_text(self, context: Context, row: MessageRow, text: AssistantText) -> None:
         cleaned = clean(text.text)
-        if context.mode is Mode.NEW:
+        if context.mode is NEW:
             self._rows.texts.append((context.uuid, row.id, context.time, context.position, cleaned))
             self._grown.add(text.message_key)
-        elif context.mode is Mode.WIN:
+        elif context.mode is WIN:
             self._rows.update(
                 "UPDATE assistant_texts SET position = ?, text = ?, created_at_epoch = ? WHERE uuid = ?",
                 context.position, cleaned, context.time, context.uuid,

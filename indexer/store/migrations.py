@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from indexer.errors import NewerDatabase
+from indexer.errors import CorruptDatabase, NewerDatabase
 
 _HERE = Path(__file__).parent
 
@@ -51,8 +51,15 @@ def has_fts5(conn: sqlite3.Connection) -> bool:
 
 
 def check_version(conn: sqlite3.Connection) -> int:
-    """The newest step this database has seen, 0 for an empty one. Raises NewerDatabase."""
+    """The newest step this database has seen, 0 for an empty one.
+
+    Raises NewerDatabase; CorruptDatabase for one that another program made, which is never to be
+    written to, nor replaced as if it were empty."""
     if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone():
+        if conn.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise CorruptDatabase(
+                "the database is not one of transcript-indexer", "move it away, or give another folder with --home"
+            )
         return 0
     version = int(conn.execute("SELECT coalesce(max(version), 0) FROM schema_versions").fetchone()[0])
     if version > SCHEMA_VERSION:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -20,6 +19,10 @@ class Mode(Enum):
     WIN = "this copy owns the rows: overwrite, but never with a null"
     FILL = "a better copy owns the rows: fill nulls only"
     SKIP = "read before, at this very place"
+
+
+# By their own names: reading a member from an Enum costs more than a line has to spare.
+NEW, WIN, FILL, SKIP = Mode
 
 
 class Context(NamedTuple):
@@ -59,9 +62,7 @@ class Placer:
         """
         members = self._members.of(uuid)
         if not members:
-            # Member(...) goes through a Python-level __new__, once a record.
-            self._members.add_new(uuid, tuple.__new__(Member, (session.id, file.id, position, flags | OWNER)))
-            return Mode.NEW, self._ordered(session, file, position, flags)
+            return NEW, self.place_new(uuid, session, file, position, flags)
         own = next((member for member in members if member.session == session.id), None)
         in_order = improved = False
         if own is None:
@@ -69,27 +70,33 @@ class Placer:
             in_order = self._ordered(session, file, position, flags)
         elif own.file == file.id and own.position == position:
             if len(members) == 1:
-                return Mode.SKIP, False
+                return SKIP, False
         else:
             improved = self._replace(uuid, session, own, Member(session.id, file.id, position, flags))
         return self._settle(uuid, session, (file.id, position), improved), in_order
+
+    def place_new(self, uuid: str, session: Session, file: FileRow, position: int, flags: int) -> bool:
+        """`place` for a record that no session holds yet, which is nearly every one."""
+        # Member(...) goes through a Python-level __new__.
+        self._members.add_new(uuid, tuple.__new__(Member, (session.id, file.id, position, flags | OWNER)))
+        return self._ordered(session, file, position, flags)
 
     def _settle(self, uuid: str, session: Session, place: tuple[int, int], improved: bool) -> Mode:
         """Give the record to its best member, if it is read at that member's place now."""
         owner, best = self._members.owner(uuid), self._members.best(uuid, self._sessions.ages())
         if best.session != session.id:
-            return Mode.FILL
+            return FILL
         if owner is None or owner.session != session.id:
             if (best.file, best.position) != place:
                 self.again.add(best.file)
-                return Mode.FILL
+                return FILL
             if owner is not None:
                 self._members.put(uuid, owner._replace(flags=owner.flags & ~OWNER))
             self._members.put(uuid, best._replace(flags=best.flags | OWNER))
             session.renumber = improved = True
         if improved:
             self.disturbed.update(member.session for member in self._members.of(uuid))
-        return Mode.WIN if improved else Mode.FILL
+        return WIN if improved else FILL
 
     def _replace(self, uuid: str, session: Session, own: Member, new: Member) -> bool:
         """The session holds the record at two places: keep the better one.
@@ -128,21 +135,23 @@ class Placer:
         session.renumber = True
         return False
 
-    def places(self, uuid: str) -> Sequence[Member]:
-        """Where a record stands; nowhere if it has not been seen."""
+    def holds(self, session: Session, uuid: str) -> bool:
+        """Whether the session holds a record."""
         self._members.load([uuid])
-        return self._members.of(uuid)
+        return any(member.session == session.id for member in self._members.of(uuid))
 
     def before(self, uuid: str, context: Context) -> int:
         """The line of a record that stands before the one in hand, in the same file; 0 if it does not."""
-        files = {member.file: member.position for member in self.places(context.uuid)}
-        return max((m.position for m in self.places(uuid) if m.position < files.get(m.file, 0)), default=0)
+        self._members.load([uuid])
+        here = next(m for m in self._members.of(context.uuid) if m.session == context.session.id)
+        same = (m.position for m in self._members.of(uuid) if m.session == here.session and m.file == here.file)
+        return max((position for position in same if position < here.position), default=0)
 
     def leads(self, context: Context, other: str) -> bool:
         """Whether the record in hand is to stand for what `other` stands for so far."""
         if other == context.uuid:
-            return context.mode is Mode.WIN
-        if context.mode is Mode.FILL:
+            return context.mode is WIN
+        if context.mode is FILL:
             owner = self._members.owner(context.uuid)
             if owner is None or owner.session != context.session.id:
                 return False

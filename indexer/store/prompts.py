@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from indexer.records import Prompt
-from indexer.store.placing import Context, Mode
+from indexer.store.placing import NEW, SKIP, WIN, Context
 from indexer.store.queued import Queue
 from indexer.store.rows import PROMPT_CODE, Rows
 from indexer.store.sessions import Session, note_prompt
@@ -23,7 +23,7 @@ class Prompts:
 
     def put(self, context: Context, prompt: Prompt, _: int) -> None:
         """Store a prompt, or what a further copy of it adds."""
-        if context.mode is Mode.SKIP:
+        if context.mode is SKIP:
             return
         text = clean(prompt.text)
         if context.in_order:
@@ -31,12 +31,12 @@ class Prompts:
         self._queue.saw(context.session)
         context.session.renumber_agents = context.session.renumber_agents or self._has_agents(context.session)
         digest = prompt_hash(text)
-        if context.mode is Mode.NEW:
+        if context.mode is NEW:
             self._insert(context, prompt, text, digest)
             return
         other = "SELECT count(*) FROM user_prompts WHERE native_prompt_id = ? AND native_prompt_hash <> ?"
         self.conflicts += self._conn.execute(other, (context.uuid, digest)).fetchone()[0]
-        if context.mode is Mode.WIN:
+        if context.mode is WIN:
             self._take_over(context, prompt, text, digest)
         else:
             self._rows.update(

@@ -8,6 +8,7 @@ import sqlite3
 from indexer import share
 
 SAMPLE = "config/sample/projects"
+_OF_SAMPLE = f"instr(path, '/{SAMPLE}/') > 0"
 _BELOW = "substr(path, 1, length(?1) + 1) = ?1 || '/'"
 
 
@@ -18,13 +19,17 @@ def sample_folder() -> str:
 
 def holds_only_sample(conn: sqlite3.Connection) -> bool:
     """Whether no transcript but the bundled ones has ever been read."""
-    sql = f"SELECT 1 FROM ingest_files WHERE NOT {_BELOW} LIMIT 1"
-    return conn.execute(sql, (sample_folder(),)).fetchone() is None
+    return conn.execute(f"SELECT 1 FROM ingest_files WHERE NOT {_OF_SAMPLE} LIMIT 1").fetchone() is None
 
 
 def forget_sample(conn: sqlite3.Connection) -> int:
-    """Remove what the bundled sample brought in; returns how many sessions. In the caller's transaction."""
-    return forget_files_below(conn, sample_folder())
+    """Remove what the bundled sample brought in; returns how many sessions. In the caller's transaction.
+
+    It is known by the end of its folder: the program may have been installed elsewhere when it was read.
+    """
+    sql = f"SELECT DISTINCT substr(path, 1, instr(path, '/{SAMPLE}/') + {len(SAMPLE)}) FROM ingest_files"
+    folders = conn.execute(f"{sql} WHERE {_OF_SAMPLE}").fetchall()
+    return sum(forget_files_below(conn, folder) for (folder,) in folders)
 
 
 def forget_files_below(conn: sqlite3.Connection, folder: str) -> int:

@@ -83,21 +83,28 @@ class Facts:
     forked_from: str | None = None
     evidence: Evidence | None = None
     branch: str | None = None
+    cwd: str | None = None
+    """The last one looked at."""
     _seen: set[str] = field(default_factory=set)
 
-    def add(self, entry: Entry, time: int | None, folder: str) -> None:
-        """Take one entry in; `time` is its own, never a neighbour's."""
-        if time is not None:
-            if self.low is None or self.high is None:
-                self.first = self.low = self.high = time
-            elif time < self.low:
-                self.low = time
-            elif time > self.high:
-                self.high = time
+    def add_time(self, time: int | None) -> None:
+        """Take in when an entry was written; its own time, never a neighbour's."""
+        if time is None:
+            return
+        if self.low is None or self.high is None:
+            self.first = self.low = self.high = time
+        elif time > self.high:
+            self.high = time
+        elif time < self.low:
+            self.low = time
+
+    def add(self, entry: Entry, folder: str) -> None:
+        """Take in what an entry says beyond its time."""
         if entry.version is not None and entry.version != self.version:
             self.version = max(self.version or entry.version, entry.version, key=version_key)
         if entry.forked_from is not None and self.forked_from is None:
             self.forked_from = entry.forked_from
+        self.cwd = entry.cwd
         if entry.cwd is not None and entry.cwd not in self._seen:
             self._consider(entry, folder)
 

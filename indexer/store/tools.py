@@ -9,7 +9,7 @@ from typing import NamedTuple
 from indexer.records import ToolResult, ToolUse
 from indexer.store.bodies import capped, digest, dump, input_text, result_tokens
 from indexer.store.membership import in_chunks
-from indexer.store.placing import Context, Mode, Placer
+from indexer.store.placing import FILL, SKIP, WIN, Context, Placer
 from indexer.store.rows import TOOL_CODE, Rows, ToolRow
 from indexer.text import clean, storable
 
@@ -51,7 +51,7 @@ class Tools:
 
     def put(self, context: Context, tool: ToolUse, _: int) -> None:
         """Store a call, or what a further copy of it adds."""
-        if context.mode is Mode.SKIP:
+        if context.mode is SKIP:
             return
         if tool.identity in context.session.agent_calls:
             context.session.renumber_agents = True
@@ -101,7 +101,7 @@ class Tools:
 
     def put_result(self, context: Context, result: ToolResult, _: int) -> None:
         """Give a call its result, or keep the result until its call turns up."""
-        if context.mode is Mode.SKIP:
+        if context.mode is SKIP:
             return
         response, data = storable(result.text)
         answer = _Answer(
@@ -109,11 +109,14 @@ class Tools:
             capped(response, data), digest(data),
         )  # fmt: skip
         row = self._held.get(result.identity) if result.identity else None
-        row = row or self._nearest(context, result)
+        if row is None and context.mode is not FILL:
+            row = self._nearest(context, result)
         if row is not None:
             if row.result_uuid is None or self._placer.leads(context, row.result_uuid):
                 self._answer(row, answer)
             return
+        if context.mode is FILL:
+            return  # it waits already, or its best copy has found a call
         self._unmatched = True
         self._conn.execute(
             "INSERT INTO unmatched_results (uuid, identity, session_db_id, created_at_epoch, is_error, side_file, "
@@ -126,35 +129,29 @@ class Tools:
                 result.identity or f"{context.uuid}:{result.tool_use_id}",
                 context.session.id,
                 *answer[1:],
-                context.mode is Mode.WIN,
+                context.mode is WIN,
             ),
         )
 
     def _nearest(self, context: Context, result: ToolResult) -> ToolRow | None:
-        """The call of a weak id whose record is none of a call: the last one before the result in its file
-        that has no answer. While the record is not known, it may yet turn up."""
+        """The call of a weak id whose record is none of a call: the last one before the result in its file.
+        While the session does not hold that record, it may yet turn up."""
         caller, _, weak = (result.identity or f":{result.tool_use_id}").partition(":")
-        if weak != result.tool_use_id or (caller and not self._placer.places(caller)):
+        if weak != result.tool_use_id or (caller and not self._placer.holds(context.session, caller)):
             return None
-        sessions = {member.session for member in self._placer.places(context.uuid)}
-        self._load_weak(weak, sessions)
-        nearest, found = 0, None
-        for identity, row in self._held.items():
-            if row.session not in sessions or identity.partition(":")[2].partition("#")[0] != weak:
-                continue
-            if row.result_uuid == context.uuid:
-                return row
-            place = self._placer.before(row.record_uuid, context)
-            if row.result_uuid is None and place > nearest:
-                nearest, found = place, row
-        return found
+        self._load_weak(weak, context.session.id)
+        called = [row for identity, row in self._held.items() if identity.partition(":")[2].partition("#")[0] == weak]
+        nearest = max(called, key=lambda row: self._placer.before(row.record_uuid, context), default=None)
+        return nearest if nearest and self._placer.before(nearest.record_uuid, context) else None
 
-    def _load_weak(self, weak: str, sessions: Iterable[int]) -> None:
-        """Look up the stored calls of these sessions with this id."""
-        sql = "SELECT identity FROM tool_uses WHERE session_db_id = ? AND tool_use_id = ?"
-        for session in sessions:
-            stored = [identity for (identity,) in self._conn.execute(sql, (session, weak))]
-            self.load(identity for identity in stored if identity not in self._held)
+    def _load_weak(self, weak: str, session: int) -> None:
+        """Look up the stored calls with this id among the records of a session."""
+        sql = (
+            "SELECT identity FROM tool_uses WHERE tool_use_id = ? AND session_db_id IN (SELECT o.session_db_id "
+            "FROM session_records r JOIN session_records o ON o.uuid = r.uuid WHERE r.session_db_id = ?)"
+        )
+        stored = [identity for (identity,) in self._conn.execute(sql, (weak, session))]
+        self.load(identity for identity in stored if identity not in self._held)
 
     def _claim(self, identity: str) -> None:
         """Results that came before their call."""

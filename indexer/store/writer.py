@@ -30,7 +30,7 @@ from indexer.store.bodies import dump
 from indexer.store.checkpoints import FileRow, read_again, restart, save
 from indexer.store.membership import FORKED, SIDECHAIN, Members, shared_by
 from indexer.store.messages import Messages
-from indexer.store.placing import Context, Mode, Placer
+from indexer.store.placing import NEW, WIN, Context, Placer
 from indexer.store.prompts import Prompts
 from indexer.store.queued import Queue
 from indexer.store.rows import Rows
@@ -86,6 +86,8 @@ class Writer:
         self._undated: list[FileRow] = []
         self._made: set[int] = set()
         self._uuids: set[str] = set()
+        self._keys: set[str] = set()
+        self._identities: set[str] = set()
         self._version: str | None = None
         self._first_ids = self._rows.last_ids()
         self._puts: dict[type, Callable[[Context, Any, int], None]] = {
@@ -106,7 +108,7 @@ class Writer:
             elif turn.file.line_no == 0 and turn.file.generation:
                 restart(self._conn, turn.file.id)
         times = [self._survey(turn) for turn in turns]
-        self._load(turns)
+        self._load()
         for turn, dated in zip(turns, times, strict=True):
             self._version = turn.file.last_version
             for placed, (time, source) in zip(turn.placed, dated, strict=True):
@@ -119,30 +121,47 @@ class Writer:
     # -- before the rows ---------------------------------------------------------------------------
 
     def _survey(self, turn: Turn) -> list[tuple[int | None, str]]:
-        """Merge what the entries say of their sessions; returns each entry's time and its source.
+        """Merge what the entries say of their sessions, and note what may be stored already; returns each
+        entry's time and its source.
 
         A record without a time takes that of the dated one before it in the file, else the next."""
         file, times = turn.file, []
         facts: dict[str, Facts] = {}
-        was_undated, before = file.first_epoch is None, file.last_epoch
+        was_undated, before, named = file.first_epoch is None, file.last_epoch, file.session_id
+        last = fact = None
         for _, _, entry in turn.placed:
-            time = entry.time
+            uuid, session_id, time, cwd, version, _, _, _, forked_from, records = entry
             if time is None:
                 times.append((before, "neighbour"))
             else:
                 before = time
                 times.append((time, "record"))
-            session_id = entry.session_id or (file.session_id if entry.uuid is not None else None)
-            if session_id is not None:
-                fact = facts.get(session_id)
-                if fact is None:
-                    fact = facts[session_id] = Facts()
-                fact.add(entry, time, file.folder)
+            if uuid is not None:
+                self._note_known(uuid, records)
+                session_id = session_id or named
+            if session_id is None:
+                continue
+            if session_id != last or fact is None:
+                last, fact = session_id, facts.setdefault(session_id, Facts())
+            fact.add_time(time)
+            if version is not fact.version or cwd is not fact.cwd or forked_from is not None:
+                fact.add(entry, file.folder)
         file.last_epoch = before
         if was_undated:
             times = self._date_first(turn, times)
         self._sessions.merge(file, facts, from_start=not file.line_no and not turn.provisional)
         return times
+
+    def _note_known(self, uuid: str, records: Sequence[Record]) -> None:
+        for record in records:
+            kind = type(record)
+            if kind is AssistantText:
+                self._keys.add(record.message_key)  # type: ignore[union-attr]
+            elif kind is ToolUse or kind is ToolResult:
+                self._identities.add(record.identity or "")  # type: ignore[union-attr]
+            elif kind is Ignored:
+                continue
+            self._uuids.add(uuid)
 
     def _date_first(self, turn: Turn, times: list[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
         """Records before the first dated one take its time, also those of earlier turns."""
@@ -154,26 +173,11 @@ class Writer:
             self._undated.append(file)
         return [(file.first_epoch if time is None else time, source) for time, source in times]
 
-    def _load(self, turns: Sequence[Turn]) -> None:
+    def _load(self) -> None:
         """Look up all that the transaction may meet again, in a few statements."""
-        tools: set[str] = set()
-        messages: set[str] = set()
-        for turn in turns:
-            for _, _, entry in turn.placed:
-                if entry.uuid is None:
-                    continue
-                for record in entry.records:
-                    kind = type(record)
-                    if kind is AssistantText:
-                        messages.add(record.message_key)  # type: ignore[union-attr]
-                    elif kind is ToolUse or kind is ToolResult:
-                        tools.add(record.identity or "")  # type: ignore[union-attr]
-                    elif kind is Ignored:
-                        continue
-                    self._uuids.add(entry.uuid)
         self._members.load(self._uuids)
-        self._tools.load(tools)
-        self._messages.load(messages)
+        self._tools.load(self._identities)
+        self._messages.load(self._keys)
 
     # -- one entry ---------------------------------------------------------------------------------
 
@@ -211,7 +215,10 @@ class Writer:
             agent = entry.agent_id or turn.file.agent_id or numbering.INLINE_AGENT
             if session.agents_from is None:
                 session.agents_from = self._first_ids
-        mode, in_order = self._placer.place(uuid, session, turn.file, position, flags)
+        if uuid in self._members.known:
+            mode, in_order = self._placer.place(uuid, session, turn.file, position, flags)
+        else:
+            mode, in_order = NEW, self._placer.place_new(uuid, session, turn.file, position, flags)
         number = session.prompt_counter
         # Context(...) goes through a Python-level __new__, once a record.
         values = (mode, entry, uuid, session, position, time, time_source, number, agent, in_order)
@@ -240,16 +247,16 @@ class Writer:
         session = self._sessions.get(session_id)
         if isinstance(record, AgentLink):
             self._put_agent(session, record)
-        elif isinstance(record, Title):
+        elif isinstance(record, Title) and not turn.file.is_agent:
             set_title(session, turn.file.id, record)
         elif isinstance(record, QueueOperation) and not turn.provisional:
             self._queue.add(session, turn.file.id, placed.position, time, self._version, record)
 
     def _put_event(self, context: Context, event: TurnEvent, ordinal: int) -> None:
-        if context.mode is Mode.NEW:
+        if context.mode is NEW:
             data = cut(dump(event.data)[0], EVENT_LIMIT)
             self._rows.events.append((context.uuid, ordinal, context.session.id, context.time, event.kind, data))
-        elif context.mode is Mode.WIN:
+        elif context.mode is WIN:
             self._rows.update(
                 "UPDATE turn_events SET session_db_id = ?, created_at_epoch = ? WHERE uuid = ? AND ordinal = ?",
                 context.session.id, context.time, context.uuid, ordinal,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import subprocess
@@ -243,3 +244,23 @@ def test_help_does_not_even_load_sqlite() -> None:
 
 def test_the_parser_is_there_for_tools() -> None:
     assert build_parser().prog == "transcript-indexer"
+
+
+def test_a_home_that_is_a_file_is_no_fault_of_ours(call: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    answer = call("rescan", "--home", str(tmp_path / "file"))
+    assert (answer.code, answer.err) == (1, f"error: {tmp_path}/file: File exists\n")
+
+
+class FullDisk(io.StringIO):
+    """Takes everything into its buffer and nothing out of it."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_what_a_full_disk_is_called(home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.cli.discard_stdout", lambda: None)
+    monkeypatch.setattr(sys, "stdout", FullDisk())
+    assert main(["projects", "--home", str(home)]) == 1
+    assert capsys.readouterr().err == "error: No space left on device\n"

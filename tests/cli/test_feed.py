@@ -240,3 +240,9 @@ def test_watching_beside_another_writer_is_4(call: Any, root: Path, home: Path) 
     lock.release()
     events.silence()
     assert (answer.code, answer.json["error"]["kind"]) == (4, "busy")
+
+
+def test_a_root_without_transcripts_is_said(call: Any, tmp_path: Path) -> None:
+    answer = call("rescan", "--root", str(tmp_path / "nowhere"), "--home", str(tmp_path / "memory"))
+    assert answer.code == 0
+    assert f"there are no transcripts in {tmp_path}/nowhere" in answer.err

@@ -174,3 +174,21 @@ def test_explain_follows_the_environments_of_the_settings(call: Any, tmp_path: P
         f'[[project.environment]]\nname = "work"\npatterns = ["{tmp_path}/**"]\n', encoding="utf-8"
     )
     assert call("project", "explain", str(tmp_path / "x"), "--json").json["display"] == "work"
+
+
+@pytest.mark.parametrize(
+    ("options", "note"), [("--limit 2", "--offset 2 for more"), ("--offset 99", "after the first")]
+)
+def test_sessions_say_where_they_stop(ask: Any, options: str, note: str) -> None:
+    assert note in ask("sessions", *options.split()).err
+
+
+def test_all_sessions_say_nothing_more(ask: Any) -> None:
+    assert ask("sessions").err == ""
+
+
+def test_explain_names_the_alias(call: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = config.user_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[project.aliases]\n"{str(tmp_path).lower()}" = "github.com/example/shop"\n')
+    assert "alias: read as github.com/example/shop" in call("project", "explain", str(tmp_path)).out

@@ -93,8 +93,8 @@ def test_nothing_is_set_that_was_not_given() -> None:
         ("a -5 b", ["a", "-5", "b"]),
         ("a - b", ["a", "-", "b"]),
         ("-a=b", ["-a=b"]),
-        ("--limit 3 -- --home -x", ["--home", "-x"]),
-        ("a -- --json -h", ["a", "--json", "-h"]),
+        ("--limit 3 -- --home -x", ["home", "x"]),
+        ("a -- --json -h", ["a", "json", "h"]),
         ("search rescan", ["search", "rescan"]),
         ("", []),
     ],
@@ -175,3 +175,18 @@ def test_help_leaves_with_0(given: str, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_huge_limit_is_bounded() -> None:
     assert parse(["sessions", "--limit", "9" * 30]).limit == 1 << 31
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ("--colour never status", "there is no option --colour", "did you mean --color?"),
+        ("--limit 2 search login", "--limit is an option of a command", "put it after the command"),
+        ("--home --hom status", "expected one argument", "--help"),
+    ],
+)
+def test_options_before_the_command(given: str, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(given.split())
+    assert message in caught.value.message
+    assert hint in caught.value.hint

@@ -153,3 +153,9 @@ def test_the_local_zone_goes_to_and_fro() -> None:
         assert here.replace(tzinfo=None) == datetime.fromtimestamp(moment.timestamp(), zone).replace(tzinfo=None)
     assert zone.dst(None) == timedelta(0)
     assert zone.utcoffset(None) in (timedelta(hours=-8), timedelta(hours=-7))
+
+
+def test_a_folder_without_memory_is_named_with_its_key(memory: Connection, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    with pytest.raises(NotFound, match=f"{tmp_path}/new, whose key is"):
+        scope.project_keys(memory, config.load(), str(tmp_path / "new"))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from indexer.cli import views
 from indexer.cli.render import Style
 from indexer.store.browse import Session
@@ -76,3 +78,9 @@ def test_places_as_editors_take_them() -> None:
     assert views.place_text(None) == ""
     assert views.place_json(None) is None
     assert views.place_json(Place("/a.jsonl", None)) == {"file": "/a.jsonl", "line": None}
+
+
+def test_a_place_below_home_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/dev")
+    assert views.place_text(Place("/home/dev/.claude/a.jsonl", 3)) == "~/.claude/a.jsonl:3"
+    assert views.place_text(Place("/home/devil/a.jsonl", 3)) == "/home/devil/a.jsonl:3"

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,38 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=root, check=False)
     assert done.returncode == -9
     WriterLock(tmp_path).release()
+
+
+# --- what stands in the place of ours
+
+
+def test_a_database_of_another_program_is_refused_and_kept(tmp_path: Path) -> None:
+    with sqlite3.connect(database_path(tmp_path)) as other:
+        other.execute("CREATE TABLE photos (name)")
+    with pytest.raises(CorruptDatabase, match="not one of"):
+        open_reader(tmp_path)
+    with pytest.raises(CorruptDatabase, match="not one of"):
+        migrate(open_writer(tmp_path))
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_a_database_that_is_no_file_is_refused_at_once(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    put(database_path(tmp_path))
+    with pytest.raises(CorruptDatabase, match="not a file"):
+        open_reader(tmp_path)
+
+
+def test_a_lock_that_is_a_link_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "diary").write_text("dear diary")
+    (tmp_path / LOCK).symlink_to("diary")
+    with pytest.raises(OSError, match="symbolic link"):
+        WriterLock(tmp_path)
+    assert writer_alive(tmp_path) is None
+    assert (tmp_path / "diary").read_text() == "dear diary"
+
+
+def test_a_lock_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / LOCK)
+    with pytest.raises(IndexerError, match="not a file"):
+        WriterLock(tmp_path)
+    assert writer_alive(tmp_path) is None

@@ -181,6 +181,12 @@ def test_of_two_files_the_titles_of_the_later_one_count(desk: Desk, order: tuple
     assert shown(desk, "custom_title") == ("late",)
 
 
+def test_a_title_repeated_in_an_agents_file_names_nothing(desk: Desk) -> None:
+    desk.write(desk.file(), entry("u1", Prompt("one")), entry(None, Title("ai", "mine")))
+    desk.write(desk.file(agent="x"), entry(None, Title("ai", "copied")))
+    assert shown(desk, "ai_title") == ("mine",)
+
+
 def leaf(title: str, uuid: str) -> Any:
     return entry(None, Title("summary", title, uuid), session=None, time=None)
 

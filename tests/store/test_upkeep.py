@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 import stores
-from indexer.store import upkeep
 from transcripts import Transcript
+
+from indexer.store import upkeep
 
 
 @pytest.fixture

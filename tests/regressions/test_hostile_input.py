@@ -1,0 +1,72 @@
+"""What a hostile transcript or its surroundings once brought down or let grow."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from transcripts import Transcript
+
+from indexer import app, config
+from indexer.errors import CorruptDatabase
+from indexer.store.connection import database_path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+def rescan(root: Path) -> Any:
+    return app.rescan(config.load(root.parent / "home", [str(root)], {}))
+
+
+def rows(root: Path, sql: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(database_path(root.parent / "home")) as conn:
+        return conn.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("levels", [254, 1_000, 1_020])
+def test_a_deeply_nested_input_does_not_stop_the_file(root: Path, levels: int) -> None:
+    session = Transcript()
+    session.call("Bash", "DEEP")
+    session.user("after it")
+    path = session.write(root)
+    path.write_bytes(path.read_bytes().replace(b'"DEEP"', b'{"k":' * levels + b"1" + b"}" * levels))
+    rescan(root)
+    assert rows(root, "SELECT prompt_text FROM user_prompts") == [("after it",)]
+    assert rows(root, "SELECT length(tool_input) FROM tool_uses") == [(6 * levels + 1,)]
+
+
+def test_kinds_of_ignored_records_stay_few(root: Path) -> None:
+    session = Transcript()
+    for number in range(1_000):
+        session.add(f"made up {number}")
+    session.write(root)
+    rescan(root)
+    ((ignored,),) = rows(root, "SELECT ignored FROM ingest_files")
+    kinds = orjson.loads(ignored)
+    assert (len(kinds), sum(kinds.values()), kinds["other"]) == (201, 1_000, 800)
+
+
+def test_a_subagent_whose_name_is_no_utf8_is_linked(root: Path) -> None:
+    folder = os.fsencode(root / "-w-a" / "s1" / "subagents")
+    os.makedirs(folder)
+    Path(os.fsdecode(folder + b"/agent-\xe9.jsonl")).write_bytes(b"\n")
+    Path(os.fsdecode(folder + b"/agent-\xe9.meta.json")).write_bytes(b'{"agentType":"Explore"}')
+    rescan(root)
+    assert rows(root, "SELECT agent_id, agent_type FROM session_agents") == [("\\xe9", "Explore")]
+
+
+def test_a_foreign_database_is_not_replaced(root: Path) -> None:
+    Transcript().write(root)
+    (root.parent / "home").mkdir()
+    with sqlite3.connect(database_path(root.parent / "home")) as other:
+        other.execute("CREATE TABLE photos AS SELECT 'beach' AS name")
+    with pytest.raises(CorruptDatabase):
+        rescan(root)
+    assert rows(root, "SELECT * FROM photos") == [("beach",)]
