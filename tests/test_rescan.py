@@ -416,7 +416,7 @@ def test_the_sample_leaves_wherever_the_program_is_installed(
     newcomer: Newcomer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config, env = newcomer
-    odd = tmp_path / "lib[3]*" / "sample"
+    odd = tmp_path / "lib[3]*" / removal.SAMPLE
     shutil.copytree(share.find(removal.SAMPLE), odd)
     monkeypatch.setattr(share, "find", lambda name: odd)
     rescan(config, ClaudeCode(), env)

@@ -55,7 +55,7 @@ def test_kinds_of_ignored_records_stay_few(root: Path) -> None:
 
 def test_a_subagent_whose_name_is_no_utf8_is_linked(root: Path) -> None:
     folder = os.fsencode(root / "-w-a" / "s1" / "subagents")
-    os.makedirs(folder)
+    Path(os.fsdecode(folder)).mkdir(parents=True)
     Path(os.fsdecode(folder + b"/agent-\xe9.jsonl")).write_bytes(b"\n")
     Path(os.fsdecode(folder + b"/agent-\xe9.meta.json")).write_bytes(b'{"agentType":"Explore"}')
     rescan(root)

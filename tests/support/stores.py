@@ -24,8 +24,8 @@ _CONTENT = {
     "prompts": "SELECT content_session_id, project_key, prompt_number, prompt_kind, prompt_text, native_prompt_id, "
     "native_prompt_hash, is_private, is_queued, time_source, cwd, created_at_epoch FROM user_prompts",
     "tool uses": "SELECT identity, tool_use_id, content_session_id, memory_session_id, project, project_key, "
-    "record_uuid, result_uuid, tool_name, file_path, is_error, prompt_number, agent_type, agent_id, input_hash, content_hash, cwd, "
-    "created_at_epoch, result_at_epoch, side_file, tool_input, tool_response FROM tool_uses",
+    "record_uuid, result_uuid, tool_name, file_path, is_error, prompt_number, agent_type, agent_id, input_hash, "
+    "content_hash, cwd, created_at_epoch, result_at_epoch, side_file, tool_input, tool_response FROM tool_uses",
     "messages": "SELECT message_id, content_session_id, project_key, record_uuid, prompt_number, agent_id, model, "
     "input_tokens, output_tokens, cache_creation_tokens, cache_read_tokens, created_at_epoch FROM assistant_messages",
     "texts": "SELECT t.uuid, m.message_id, t.created_at_epoch, t.position, t.text FROM assistant_texts t "
