@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import platformdirs
 
 from indexer import share
-from indexer.errors import ConfigError
+from indexer.errors import ConfigError, UsageError
 from indexer.project import Environment, Resolver, fold
 
 APP = "transcript-indexer"
@@ -309,7 +309,7 @@ def _toml(path: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}", "check its permissions") from error
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are both
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are the first
         raise ConfigError(f"{path}: is not valid TOML: {error}", "see https://toml.io") from error
 
 
@@ -339,24 +339,35 @@ def _from_flags(home: str | Path | None, roots: Sequence[str]) -> _Layer:
     """Flags are relative to where the command runs, as in any other command."""
     layer: _Layer = {}
     if home is not None:
-        layer["storage.home"] = _found("storage.home", _from_here(str(home)), "--home", "--home")
+        layer["storage.home"] = _found("storage.home", _from_here(str(home), "--home"), "--home", "--home")
     if roots:
-        layer["sources.roots"] = _found("sources.roots", [*map(_from_here, roots)], "--root", "--root")
+        given = [_from_here(root, "--root") for root in roots]
+        layer["sources.roots"] = _found("sources.roots", given, "--root", "--root")
     return layer
 
 
-def _from_here(path: str) -> object:
-    # `--home "$UNSET"` must not mean the current folder: not even a string, so that the check refuses it.
-    return str(Path.cwd() / _expanded(path)) if path else None
+def _from_here(path: str, flag: str) -> str:
+    if not path:  # `--home "$UNSET"` must not mean the current folder
+        raise ConfigError(f"{flag} is empty", "give it a folder, or leave it out")
+    return str(absolute(_expanded(path)))
+
+
+def absolute(path: str | Path) -> Path:
+    """A path of the command line, which may be relative to the current folder. Raises UsageError when it
+    is and that folder has been deleted."""
+    given = Path(path)
+    if given.is_absolute():
+        return given
+    try:
+        return Path.cwd() / given
+    except FileNotFoundError:
+        raise UsageError("the current folder does not exist any more", "change to one that does") from None
 
 
 def _check_together(config: Config, env: Mapping[str, str]) -> None:
     """What no setting can be checked for alone."""
     if config.max_delay_ms < config.debounce_ms:
-        raise ConfigError(
-            f"{config.origin('watch.max_delay_ms')}: watch.max_delay_ms cannot be {config.max_delay_ms}",
-            f"it must not be below watch.debounce_ms, which is {config.debounce_ms}",
-        )
+        raise _wrong_waits(config)
     home = os.path.realpath(config.home)
     for folder in (*config.roots, *_of_the_agent(env)):
         # Transcripts and the folder around them are the agent's: nothing of ours is ever written there.
@@ -365,6 +376,20 @@ def _check_together(config: Config, env: Mapping[str, str]) -> None:
                 f"{config.origin('storage.home')}: storage.home cannot be {str(config.home)!r}",
                 f"it must not lie within {folder}, which is Claude Code's; we only read there",
             )
+
+
+def _wrong_waits(config: Config) -> ConfigError:
+    """Blames the wait that the user set; of two the longest."""
+    longest, first = config.origin("watch.max_delay_ms"), config.origin("watch.debounce_ms")
+    if longest == "default":
+        return ConfigError(
+            f"{first}: watch.debounce_ms cannot be {config.debounce_ms}",
+            f"it must not be above watch.max_delay_ms, which is {config.max_delay_ms}: raise that too",
+        )
+    return ConfigError(
+        f"{longest}: watch.max_delay_ms cannot be {config.max_delay_ms}",
+        f"it must not be below watch.debounce_ms, which is {config.debounce_ms}",
+    )
 
 
 def _of_the_agent(env: Mapping[str, str]) -> Iterator[str]:

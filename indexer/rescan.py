@@ -147,11 +147,15 @@ def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
         conn.close()
     side = bulk.open_side(home)
     try:
-        yield side, BULK
-    except KeyboardInterrupt:
+        try:
+            yield side, BULK
+        except KeyboardInterrupt:
+            bulk.publish(side, home)
+            raise
         bulk.publish(side, home)
+    except BaseException:
+        bulk.discard(side, home)
         raise
-    bulk.publish(side, home)
 
 
 def _fill(
@@ -181,9 +185,10 @@ def _fill(
             break
     with transaction(conn):
         complete_idle(conn, int((time.time() - config.idle_minutes * 60) * 1000))
+    missing = [(root, "there is no such folder") for root in config.roots if not Path(root).is_dir()]
     return Report(
         len(seen.found), read, len(seen.found) - read, meter.size, meter.rows, meter.dead_letters, meter.conflicts,
-        seen.problems, meter.seconds, sample,
+        (*missing, *seen.problems, *checkpoints.unreadable(conn)), meter.seconds, sample,
     )  # fmt: skip
 
 

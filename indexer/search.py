@@ -45,11 +45,13 @@ class Hit(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The answer to one query. via: what answered (`lexical`, `newest`, `scan`); notes: for people."""
+    """The answer to one query. via: what answered (`lexical`, `newest`, `scan`); notes: for people; more:
+    whether there are hits beyond the limit."""
 
     hits: tuple[Hit, ...]
     via: tuple[str, ...]
     notes: tuple[str, ...]
+    more: bool = False
 
 
 def search(conn: Connection, query: Query) -> Results:
@@ -57,10 +59,12 @@ def search(conn: Connection, query: Query) -> Results:
 
     Raises sqlite3.DatabaseError only when the tables themselves cannot be read.
     """
-    found = match(conn, query, query.filters.limit, query.filters.offset)
-    rows = hydrate(conn, [row.id for row in found.matches])
-    hits = tuple(_hit(rows[row.id], row.score, query.words) for row in found.matches if row.id in rows)
-    return Results(hits, (found.via,), found.notes)
+    limit = query.filters.limit
+    found = match(conn, query, limit + 1, query.filters.offset)  # one more tells whether there is more
+    matches = found.matches[:limit]
+    rows = hydrate(conn, [row.id for row in matches])
+    hits = tuple(_hit(rows[row.id], row.score, query.words) for row in matches if row.id in rows)
+    return Results(hits, (found.via,), found.notes, len(found.matches) > limit)
 
 
 def _hit(row: Shown, score: float, words: tuple[str, ...]) -> Hit:
@@ -104,5 +108,3 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _strings(item)
-    elif value is not None:
-        yield str(value)

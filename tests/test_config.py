@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from indexer import config, share
-from indexer.errors import ConfigError
+from indexer.errors import ConfigError, UsageError
 from indexer.project import Environment
 
 Write: TypeAlias = Callable[[str], Path]
@@ -395,3 +395,20 @@ def test_a_home_in_the_agents_own_folder_is_refused(tmp_path: Path, folder: str)
 
 def test_a_home_beside_the_agents_folder_is_taken(tmp_path: Path) -> None:
     assert config.load(tmp_path / ".claude-memory", env={"HOME": str(tmp_path)}).home.name == ".claude-memory"
+
+
+def test_a_deleted_current_folder_matters_to_relative_paths_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert config.load(tmp_path / "home", [str(tmp_path / "root")]).home == tmp_path / "home"
+    with pytest.raises(UsageError, match="does not exist any more"):
+        config.load("home")
+
+
+def test_a_file_nested_too_deep_is_a_config_error(write: Write) -> None:
+    write("x = " + "[" * 5_000)
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        config.load()

@@ -222,9 +222,20 @@ def test_what_a_folder_holds_that_cannot_be_listed_is_not_gone(
     assert statuses == {str(path): "active", str(other): "gone"}
 
 
-def test_a_root_that_does_not_exist_is_no_error(tmp_path: Path) -> None:
+def test_a_root_that_does_not_exist_is_told_of(tmp_path: Path) -> None:
     done = run(settings(tmp_path / "home", tmp_path / "nowhere"))
-    assert (done.files_total, done.problems, done.sample) == (0, (), False)
+    assert (done.files_total, done.sample) == (0, False)
+    assert done.problems == ((str(tmp_path / "nowhere"), "there is no such folder"),)
+
+
+def test_files_below_other_roots_are_not_called_gone(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        talk(name, name).write(tmp_path / name)
+        run(settings(tmp_path / "home", tmp_path / name))
+    conn = open_reader(tmp_path / "home")
+    statuses = [status for (status,) in conn.execute("SELECT status FROM ingest_files")]
+    conn.close()
+    assert statuses == ["active", "active"]
 
 
 # -- one writer, and damage ------------------------------------------------------------------------

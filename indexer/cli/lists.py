@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from indexer import config
 from indexer.cli import scope, views
@@ -26,24 +25,27 @@ def sessions(args: Namespace, out: Output) -> int:
     limit = args.limit or settings.search_limit
     with reading(settings.home) as conn:
         keys = scope.project_keys(conn, settings, args.project)
-        found = browse.sessions(conn, keys, since, until, limit, args.offset)
+        ahead = browse.sessions(conn, keys, since, until, limit + 1, args.offset)
+    found = ahead[:limit]
     if out.as_json:
         listed = [views.session_json(session) for session in found]
         out.data({"sessions": listed, "limit": limit, "offset": args.offset})
         return 0
-    out.lines(line for session in found for line in _session_lines(session, out.style, out.width))
+    names = views.project_names((session.project, session.project_key) for session in found)
+    for session in found:
+        out.lines(_session_lines(session, names[session.project, session.project_key], out.style, out.width))
     if not found:
         out.note("no sessions" if not args.offset else f"no more sessions after the first {args.offset:,}")
-    elif len(found) == limit:
+    elif len(ahead) > limit:
         out.note(aside(many(limit, "session"), f"--offset {args.offset + limit} for more"))
     return 0
 
 
-def _session_lines(session: browse.Session, style: Style, width: int) -> Iterator[str]:
+def _session_lines(session: browse.Session, project: str, style: Style, width: int) -> Iterator[str]:
     span = None if session.started is None or session.last is None else session.last - session.started
     yield style.bold(fit(one_line(views.title(session)) or "(untitled)", width))
     about = aside(
-        one_line(session.project),
+        project,
         when(session.started),
         duration(span),
         many(session.prompts, "prompt"),
@@ -106,7 +108,7 @@ def explain(args: Namespace, out: Output) -> int:
     settings = config.load(args.home, args.roots)
     resolver = scope.resolver(settings)
     # Not resolve(): links are part of what is to be explained.
-    path = os.path.normpath(Path.cwd() / os.path.expanduser(args.path))  # noqa: PTH111 - Path's may raise
+    path = os.path.normpath(config.absolute(os.path.expanduser(args.path)))  # noqa: PTH111 - Path's may raise
     why = resolver.explain(path)
     key = resolver.resolve(path).key
     why += [f"alias: read as {new}, by project.aliases" for old, new in settings.aliases if fold(old) == key]

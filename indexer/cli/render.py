@@ -108,6 +108,8 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
 
 def _end(text: str, start: int, width: int) -> int:
     """Where the longest piece from `start` ends that takes at most `width` columns."""
+    if len(text) - start <= width // 2:  # no character takes more than two; a pipe's width has no end
+        return len(text)
     piece = text[start : start + width]
     if piece.isascii():
         return start + len(piece)

@@ -6,9 +6,8 @@ import os
 import time
 from argparse import Namespace
 from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import Path
 
-from indexer.config import Config
+from indexer.config import Config, absolute
 from indexer.errors import NotFound, UsageError
 from indexer.project import Resolver
 from indexer.query import parse_when
@@ -31,11 +30,11 @@ def project_keys(conn: Connection, settings: Config, name: str | None) -> tuple[
         return resolver(settings).resolve(path).key
 
     try:
-        return resolve_project(conn, name, str(Path.cwd()), key_of, settings.aliases)
+        return resolve_project(conn, name, str(absolute(".")), key_of, settings.aliases)
     except NotFound:
         if name not in (".", "..") and "/" not in name:
             raise
-        folder = os.path.normpath(Path.cwd() / os.path.expanduser(name))  # noqa: PTH111 - Path's may raise
+        folder = os.path.normpath(absolute(os.path.expanduser(name)))  # noqa: PTH111 - Path's may raise
         raise NotFound(
             f"nothing is known of the project of {folder}, whose key is {key_of(folder)}",
             "`transcript-indexer projects` lists what there is, `project explain` says why this is its key",

@@ -136,9 +136,12 @@ def _hit_json(hit: Hit) -> dict[str, object]:
 
 def _print(out: Output, query: Query, results: Results, groups: list[_Group] | None) -> None:
     if groups is None:
-        blocks = [_hit_lines(hit, query, out) for hit in results.hits]
+        names = views.project_names((hit.project, hit.project_key) for hit in results.hits)
+        blocks = [_hit_lines(hit, query, out, names) for hit in results.hits]
     else:
-        blocks = [_group_lines(group, query, out) for group in groups]
+        shown = [(group.session.project, group.session.project_key) for group in groups]
+        names = views.project_names(shown + [(hit.project, hit.project_key) for hit in results.hits])
+        blocks = [_group_lines(group, query, out, names) for group in groups]
     for number, block in enumerate(blocks):
         out.lines([""] if number else [])
         out.lines(block)
@@ -151,21 +154,22 @@ def _summary(query: Query, results: Results) -> str:
     found, skipped = len(results.hits), query.filters.offset
     if not found:
         return "nothing found" if not skipped else f"nothing more found after the first {skipped:,}"
-    more = f"--offset {skipped + found} for more" if found == query.filters.limit else ""
-    return aside(many(found, "result"), "by " + ", ".join(results.via) if results.via else "", more)
+    more = f"--offset {skipped + query.filters.limit} for more" if results.more else ""
+    return aside(many(found, "result"), more)
 
 
-def _group_lines(group: _Group, query: Query, out: Output) -> Iterator[str]:
+def _group_lines(group: _Group, query: Query, out: Output, names: views.Names) -> Iterator[str]:
     session = group.session
     yield out.style.bold(fit(one_line(views.title(session)) or "(untitled)", out.width))
-    about = aside(one_line(session.project), when(session.started), many(len(group.hits), "hit"))
+    project = names[session.project, session.project_key]
+    about = aside(project, when(session.started), many(len(group.hits), "hit"))
     yield out.style.dim(fit(about, out.width))
     yield out.style.name(views.resume_text(session) or one_line(session.session))
     for hit in group.hits:
-        yield from ("  " + line for line in _hit_lines(hit, query, out))
+        yield from ("  " + line for line in _hit_lines(hit, query, out, names))
 
 
-def _hit_lines(hit: Hit, query: Query, out: Output) -> Iterator[str]:
+def _hit_lines(hit: Hit, query: Query, out: Output, names: views.Names) -> Iterator[str]:
     """Its id and title; what was found, a few lines of it; where and when."""
     style = out.style
     name = f"{GLYPHS.get(hit.kind, '·')} {hit.id}"
@@ -173,7 +177,7 @@ def _hit_lines(hit: Hit, query: Query, out: Output) -> Iterator[str]:
     yield f"{style.name(name)}  {style.bold(title)}".rstrip()
     for line in _snippet(hit, out.width - 4):
         yield "  " + highlight(line, query.words, style)
-    yield "  " + style.dim(aside(one_line(hit.project), when(hit.time), views.place_text(hit.source)))
+    yield "  " + style.dim(aside(names[hit.project, hit.project_key], when(hit.time), views.place_text(hit.source)))
 
 
 def _snippet(hit: Hit, width: int) -> list[str]:

@@ -7,13 +7,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from indexer import config
-from indexer.cli import scope, views
+from indexer.cli import scope, turns, views
 from indexer.cli.output import Output
 from indexer.cli.render import GLYPHS, Style, aside, facts, one_line, when, wrap
 from indexer.errors import NotFound
 from indexer.store.browse import Session
 from indexer.store.connection import Connection
-from indexer.store.items import CODES, Item, Step, course, item
+from indexer.store.items import CODES, Item, Reaction, Step, course, item, reaction
 from indexer.store.reads import reading
 from indexer.text import glance, iso
 
@@ -29,7 +29,8 @@ def show(args: Namespace, out: Output) -> int:
     with reading(config.load(args.home, args.roots).home) as conn:
         kind, _, number = args.id.rpartition(":")
         if kind in CODES:
-            _show_item(out, _item(conn, kind, number))
+            found = _item(conn, kind, number)
+            _show_item(out, found, reaction(conn, found))
         else:
             session = scope.one_session(conn, args.id)
             _show_session(out, session, course(conn, session.row_id))
@@ -48,11 +49,12 @@ def _item(conn: Connection, kind: str, number: str) -> Item:
 # --- one item ----------------------------------------------------------------------------------------
 
 
-def _show_item(out: Output, found: Item) -> None:
+def _show_item(out: Output, found: Item, followed: Reaction | None) -> None:
     if out.as_json:
-        out.data({"item": _item_json(found)})
+        out.data({"item": _item_json(found) | turns.turn_json(followed)})
     else:
         out.lines(_item_lines(found, out.style, out.page))
+        out.lines(turns.turn_lines(followed, found.session.session, out.style, out.page))
 
 
 def _item_json(found: Item) -> dict[str, object]:
@@ -192,9 +194,4 @@ def _step_lines(step: Step, style: Style, width: int) -> Iterator[str]:
 def _gist(text: str) -> str:
     """A tool's name and what it was given first: of `Bash {"command": "ls", …}` it is `Bash ls`."""
     name, _, given = text.partition(" ")
-    try:
-        found = json.loads(given)
-    except ValueError:
-        return text
-    first = next(iter(found.values()), "") if isinstance(found, dict) else found
-    return f"{name} {first}"
+    return f"{name} {turns.first_of(given)}"

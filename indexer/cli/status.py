@@ -24,7 +24,7 @@ from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
 
-_SHOWN_KINDS = 6
+_MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object", "invalid-utf-8")
 _WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_at")
 
 
@@ -146,8 +146,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
-        ("passed over", _ignored_text(health.ignored(found.files))),
-        ("answers without a call", f"{found.unmatched:,}" if found.unmatched else ""),
+        ("not kept", _ignored_text(health.ignored(found.files))),
+        ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
     ]
     yield from facts(lines, out.style, indent="")
     for file in found.files:
@@ -189,9 +189,13 @@ def _watcher_text(said: dict[str, Any] | None) -> str:
 
 
 def _ignored_text(kinds: dict[str, int]) -> str:
-    shown = [f"{one_line(kind)} {number:,}" for kind, number in list(kinds.items())[:_SHOWN_KINDS]]
-    rest = sum(list(kinds.values())[_SHOWN_KINDS:])
-    return ", ".join([*shown, f"others {rest:,}"] if rest else shown)
+    """Counts, since most kinds are the client's own bookkeeping; those that were no proper records apart."""
+    malformed = sum(number for kind, number in kinds.items() if kind in _MALFORMED)
+    plain = sum(kinds.values()) - malformed
+    return aside(
+        f"{many(plain, 'record')} without prompt, answer or tool call (--json has the kinds)" if plain else "",
+        f"{many(malformed, 'record')} of an unknown form" if malformed else "",
+    )
 
 
 def _letters(found: _Status) -> Iterator[str]:

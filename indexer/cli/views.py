@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from indexer.cli.render import Style, aside, duration, facts, many, one_line, when
 from indexer.cli.resume import resume
 from indexer.store.browse import Session
 from indexer.store.items import Place
 from indexer.text import glance, iso
+
+Names: TypeAlias = dict[tuple[str, str], str]
+"""Display name and key of a project -> what to call it where others are shown too."""
 
 
 def session_json(session: Session) -> dict[str, object]:
@@ -76,6 +81,26 @@ def project_text(session: Session) -> str:
     """The project's display name, with its key where that says more."""
     name, key = one_line(session.project), one_line(session.project_key)
     return name if name.casefold() == key else f"{name} ({key})" if name and key else name or key
+
+
+def project_names(shown: Iterable[tuple[str, str]]) -> Names:
+    """What to call each project of one list, given as display names and keys: by its name, and where
+    that stands for several keys by as many last parts of the key as tell them apart, two at least."""
+    keys: dict[str, set[str]] = {}
+    pairs = set(shown)
+    for name, key in pairs:
+        keys.setdefault(name.casefold(), set()).add(key)
+    return {(name, key): one_line(_told_apart(name, key, keys[name.casefold()])) for name, key in pairs}
+
+
+def _told_apart(name: str, key: str, keys: set[str]) -> str:
+    if len(keys) == 1:
+        return name
+    for parts in range(2, key.count("/") + 1):
+        tails = {"/".join(other.split("/")[-parts:]) for other in keys}
+        if len(tails) == len(keys):
+            return "/".join(key.split("/")[-parts:])
+    return key or name
 
 
 def resume_text(session: Session) -> str:

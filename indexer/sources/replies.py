@@ -90,10 +90,11 @@ def _count(tokens: object) -> int:
 def _blocks(content: list[Any], uuid: str, records: list[Record]) -> str:
     """The text of the blocks; calls and what is not known go into `records`."""
     texts: list[str] = []
+    weak: dict[str, int] = {}
     for block in content:
         kind = block.get("type") if type(block) is dict else None
         if kind == "tool_use":
-            records.append(_tool_use(block, uuid, records))
+            records.append(_tool_use(block, uuid, weak))
         elif kind == "text" and type(block.get("text")) is str:
             texts.append(block["text"])
         elif kind not in _THINKING:
@@ -101,7 +102,7 @@ def _blocks(content: list[Any], uuid: str, records: list[Record]) -> str:
     return "\n".join(texts)
 
 
-def _tool_use(block: Fields, uuid: str, before: list[Record]) -> Record:
+def _tool_use(block: Fields, uuid: str, weak: dict[str, int]) -> Record:
     tool_use_id, name = block.get("id"), block.get("name")
     if type(tool_use_id) is not str or type(name) is not str or not name:
         return _MALFORMED_USE
@@ -113,7 +114,7 @@ def _tool_use(block: Fields, uuid: str, before: list[Record]) -> Record:
         path = given["file_path"] if "file_path" in given else _other_path(given)
         if type(path) is not str or not path:
             path = None
-    identity = tool_use_id if is_strong_tool_id(tool_use_id) else _scoped(tool_use_id, uuid, before)
+    identity = tool_use_id if is_strong_tool_id(tool_use_id) else _scoped(tool_use_id, uuid, weak)
     return _new(ToolUse, (identity, tool_use_id, name, given, path))
 
 
@@ -124,10 +125,11 @@ def _other_path(given: Fields) -> object:
     return None
 
 
-def _scoped(tool_use_id: str, uuid: str, before: list[Record]) -> str:
-    """A weak id made unique by its record, and by a number when the record repeats it."""
-    repeats = sum(type(record) is ToolUse and record.tool_use_id == tool_use_id for record in before)
-    return f"{uuid}:{tool_use_id}#{repeats + 1}" if repeats else f"{uuid}:{tool_use_id}"
+def _scoped(tool_use_id: str, uuid: str, weak: dict[str, int]) -> str:
+    """A weak id made unique by its record, and by a number when the record repeats it. `weak`: how often
+    the record has had each so far."""
+    count = weak[tool_use_id] = weak.get(tool_use_id, 0) + 1
+    return f"{uuid}:{tool_use_id}#{count}" if count > 1 else f"{uuid}:{tool_use_id}"
 
 
 def _weak_key(message_id: object, record: Fields, uuid: str) -> str:

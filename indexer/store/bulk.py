@@ -59,6 +59,12 @@ def publish(conn: sqlite3.Connection, home: Path) -> None:
     _sync(home)
 
 
+def discard(conn: sqlite3.Connection, home: Path) -> None:
+    """Take away a side file that will not be published; no harm if it has been."""
+    conn.close()
+    (home / SIDE).unlink(missing_ok=True)
+
+
 def is_empty(conn: sqlite3.Connection) -> bool:
     """Whether a database holds nothing that a new one would lack."""
     known = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -8,6 +8,7 @@ row of the same (dev, ino) at another path (moved), a row that is gone with the 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -215,10 +216,12 @@ def known_stats(conn: sqlite3.Connection, parser_version: int) -> dict[str, tupl
 def mark_gone(conn: sqlite3.Connection, present: set[str], hidden: Sequence[str] = ()) -> int:
     """Note which active files are no longer on disk; what they held stays. Returns how many.
 
+    present: what a look at some roots has found; other files may stand below other roots.
     hidden: folders that could not be read; nobody knows of what is below them."""
     active = conn.execute("SELECT id, path FROM ingest_files WHERE status IN ('active', 'unreadable')").fetchall()
     standing, below = set(map(stored, present)), tuple(f"{stored(path)}/" for path in hidden)
-    gone = [(row_id,) for row_id, path in active if path not in standing and not path.startswith(below)]
+    unseen = [(row_id, path) for row_id, path in active if path not in standing and not path.startswith(below)]
+    gone = [(row_id,) for row_id, path in unseen if not os.path.lexists(path)]
     conn.executemany("UPDATE ingest_files SET status = 'gone' WHERE id = ?", gone)
     return len(gone)
 
@@ -249,6 +252,12 @@ def mark_unreadable(conn: sqlite3.Connection, file: SourceFile, reason: str) -> 
     row = by_path(conn, file.path) or _new(file)
     row.status, row.last_error, row.size = "unreadable", reason, -1
     save(conn, row)
+
+
+def unreadable(conn: sqlite3.Connection) -> list[tuple[str, str]]:
+    """(path, reason) of the files that stand on disk and could not be read the last time."""
+    sql = "SELECT path, coalesce(last_error, '') FROM ingest_files WHERE status = 'unreadable' ORDER BY path"
+    return [tuple(row) for row in conn.execute(sql)]
 
 
 def restart(conn: sqlite3.Connection, file_id: int) -> None:

@@ -101,6 +101,37 @@ SELECT 'summary' AS kind, y.id, y.created_at_epoch AS time, coalesce(y.request, 
 FROM sdk_sessions s JOIN session_summaries y ON y.memory_session_id = s.memory_session_id
 WHERE s.id = :session
 """
+TURN_START = """
+SELECT r.file_id AS file, r.position AS start FROM user_prompts p
+JOIN session_records r ON r.uuid = p.native_prompt_id AND r.session_db_id = p.session_db_id
+WHERE p.id = :id
+"""
+TURN_END = f"""
+SELECT m.position FROM session_records m CROSS JOIN user_prompts p ON p.native_prompt_id = m.uuid
+WHERE m.session_db_id = :session AND m.file_id = :file AND m.position > :start AND NOT m.flags & {SIDECHAIN}
+ORDER BY m.position LIMIT 1
+"""
+_WITHIN = f"""
+m.session_db_id = :session AND m.file_id = :file AND m.position > :start AND m.position < :end
+AND NOT m.flags & {SIDECHAIN}"""
+TURN_TEXTS = f"""
+SELECT m.position, 'assistant' AS kind, x.message_row_id AS id, x.created_at_epoch AS time, x.text,
+       NULL AS tool, NULL AS file, 0 AS is_error, 1 AS answered
+FROM session_records m CROSS JOIN assistant_texts x ON x.uuid = m.uuid WHERE {_WITHIN} AND x.text <> ''
+"""
+TURN_TOOL_USES = f"""
+SELECT m.position, 'tool_use' AS kind, t.id, t.created_at_epoch AS time, substr(t.tool_input, 1, 400) AS text,
+       t.tool_name AS tool, t.file_path AS file, t.is_error, t.result_uuid IS NOT NULL AS answered
+FROM {_OWNERS} w JOIN tool_uses t ON t.session_db_id = w.owner
+JOIN session_records m ON m.uuid = t.record_uuid AND {_WITHIN}
+"""
+TURN_AGENTS = """
+SELECT (SELECT count(*) FROM assistant_messages WHERE session_db_id = :session AND prompt_number = :number
+           AND agent_id IS NOT NULL) AS answers,
+       (SELECT count(*) FROM tool_uses WHERE session_db_id = :session AND prompt_number = :number
+           AND agent_id IS NOT NULL) AS tool_uses
+"""
+_LAST_LINE = 1 << 62
 _RECORDS = (SESSION_PROMPTS, SESSION_TEXTS, SESSION_TOOL_USES, SESSION_EVENTS)
 _MEMORIES = (SESSION_OBSERVATIONS, SESSION_SUMMARIES)
 
@@ -144,6 +175,30 @@ class Step(NamedTuple):
     sidechain: bool
 
 
+class Act(NamedTuple):
+    """An answer, or a tool call, of a turn. text: the answer whole; of a call the start of its input.
+
+    tool: name of the tool, None for an answer. file: the one the call is about, if it names one.
+    """
+
+    kind: str
+    id: str
+    time: int | None
+    text: str
+    tool: str | None
+    file: str | None
+    is_error: bool
+    answered: bool
+
+
+class Reaction(NamedTuple):
+    """What a prompt set going on the main thread, in record order; and how much its sub-agents did."""
+
+    acts: tuple[Act, ...]
+    agent_answers: int
+    agent_tool_uses: int
+
+
 def item(conn: Connection, kind: str, row_id: int) -> Item | None:
     """The row `kind:row_id`; None when there is none, or when it is of another kind."""
     row = conn.execute(_ITEMS[CODES[kind]], {"id": row_id}).fetchone()
@@ -156,6 +211,33 @@ def item(conn: Connection, kind: str, row_id: int) -> Item | None:
     place = _place_of(conn, uuid, owner.row_id)
     turn = _turn(conn, owner.row_id, number) if number else None
     return Item(kind, f"{kind}:{row_id}", owner, time, place, turn, content)
+
+
+def reaction(conn: Connection, found: Item) -> Reaction | None:
+    """What follows a prompt, command or shell input in its file, up to what was typed next; None for
+    other kinds. Commands and shell input carry the number of the prompt before them, whose sub-agents
+    are not theirs."""
+    if CODES[found.kind] != CODES["prompt"]:
+        return None
+    start = conn.execute(TURN_START, {"id": int(found.id.rpartition(":")[2])}).fetchone()
+    acts = _acts(conn, {**dict(start), "session": found.session.row_id}) if start else ()
+    if found.kind != "prompt" or found.turn is None:
+        return Reaction(acts, 0, 0)
+    values = {"session": found.session.row_id, "number": found.turn.number}
+    return Reaction(acts, *conn.execute(TURN_AGENTS, values).fetchone())
+
+
+def _acts(conn: Connection, values: dict[str, int]) -> tuple[Act, ...]:
+    end = conn.execute(TURN_END, values).fetchone()
+    values = values | {"end": end["position"] if end else _LAST_LINE}
+    rows = [row for statement in (TURN_TEXTS, TURN_TOOL_USES) for row in conn.execute(statement, values)]
+    rows.sort(key=lambda row: (row["position"], row["kind"], row["id"]))
+    return tuple(map(_act, rows))
+
+
+def _act(row: sqlite3.Row) -> Act:
+    _, kind, row_id, time, text, tool, file, is_error, answered = row
+    return Act(kind, f"{kind}:{row_id}", time, text or "", tool, file, bool(is_error), bool(answered))
 
 
 def members(conn: Connection, kind: str, row_id: int) -> list[int]:

@@ -141,8 +141,13 @@ def _search(conn: Connection, query: Wanted, need: int) -> tuple[list[Match], tu
     some = _ranked(conn, query, _without(query, loose), need + len(seen))
     rest = [row for row in some if row.id not in seen]
     if first and rest:
-        notes = (*notes, f"the first {len(first)} hold all words, the others some of them")
+        notes = (*notes, _all_and_some(len(first), len(rest)))
     return [*first, *rest][:need], notes
+
+
+def _all_and_some(first: int, rest: int) -> str:
+    have = "the first holds" if first == 1 else f"the first {first} hold"
+    return f"{have} all words, {'the other' if rest == 1 else 'the others'} some of them"
 
 
 def _without(query: Wanted, expression: str) -> str:

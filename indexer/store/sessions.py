@@ -102,8 +102,8 @@ class Facts:
         """Take in what an entry says beyond its time."""
         if entry.version is not None and entry.version != self.version:
             self.version = max(self.version or entry.version, entry.version, key=version_key)
-        if entry.forked_from is not None and self.forked_from is None:
-            self.forked_from = entry.forked_from
+        if entry.forked_from is not None:
+            self.forked_from = min(self.forked_from or entry.forked_from, entry.forked_from)
         self.cwd = entry.cwd
         if entry.cwd is not None and entry.cwd not in self._seen:
             self._consider(entry, folder)
@@ -191,7 +191,16 @@ class Sessions:
             self._times(session, fact)
             self._project(session, file, fact)
             session.client_version = _newer(session.client_version, fact.version)
-            session.forked_from = session.forked_from or fact.forked_from
+            if fact.forked_from is not None:
+                session.forked_from = self._origin(session, fact.forked_from)
+
+    def _origin(self, session: Session, named: str) -> str:
+        """What copies name as their origin, the smaller id of two; an origin that was only concluded
+        (numbering.link_forks) gives way."""
+        marked = "SELECT 1 FROM session_records WHERE session_db_id = ? AND flags & 2 LIMIT 1"
+        if session.forked_from is None or not self._conn.execute(marked, (session.id,)).fetchone():
+            return named
+        return min(named, session.forked_from)
 
     def _load(self, content_session_id: str) -> Session:
         sql = f"SELECT {_COLUMNS} FROM sdk_sessions WHERE platform_source = ? AND content_session_id = ?"

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from transcripts import Transcript
 
-from indexer import app, config
+from indexer import app, config, ingest
 from indexer.errors import CorruptDatabase
 from indexer.store.connection import database_path
 
@@ -70,3 +70,13 @@ def test_a_foreign_database_is_not_replaced(root: Path) -> None:
     with pytest.raises(CorruptDatabase):
         rescan(root)
     assert rows(root, "SELECT * FROM photos") == [("beach",)]
+
+
+def test_a_file_that_cannot_be_opened_is_said_to_be(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Transcript().write(root)
+
+    def refuse(_: str) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(ingest, "open_source", refuse)
+    assert rescan(root).problems == ((str(path), "Permission denied"),)

@@ -161,6 +161,22 @@ def test_work_in_a_fork_is_placed_by_the_history_it_shows(desk: Desk, order: tup
     assert numbers(desk, "tool_uses", "identity") == {"toolu_x": 2}
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_work_in_a_fork_follows_when_the_origins_prompt_gets_its_time(desk: Desk, apart: bool) -> None:
+    prompt, dated = entry("u1", Prompt("one"), time=None), entry("u2", said("m"), time=9)
+    if not apart:
+        desk.write(desk.file("a"), prompt, dated)
+    else:
+        desk.write(desk.file("a"), prompt)
+    desk.write(
+        desk.file("b"), prompt._replace(session_id="b", forked_from="a"), entry("u3", said("n"), session="b", time=5)
+    )
+    desk.write(desk.file("b", agent="x"), entry("x1", call("toolu_x"), session="b", time=6))
+    if apart:
+        desk.write(desk.file("a"), dated)
+    assert numbers(desk, "tool_uses", "identity") == {"toolu_x": 0}
+
+
 # --- titles
 
 
