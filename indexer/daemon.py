@@ -28,7 +28,7 @@ from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
 from indexer.store import checkpoints, upkeep
-from indexer.store.connection import Connection, WriterLock, open_writer, transaction, translated
+from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
 from indexer.store.removal import forget_sample, sample_folder
@@ -101,6 +101,7 @@ class Daemon:
             migrate(conn)
             with transaction(conn):
                 set_aliases(conn, self._config.aliases)
+        self._database = identity(self._config.home)
         return conn
 
     def run(self, stop: threading.Event) -> None:
@@ -134,6 +135,7 @@ class Daemon:
                 if change is not None:
                     self._look(change, now)
                 if now >= self._retry_at:
+                    self._stand()
                     self._work()
                     self._tend(now)
                     self._recover()
@@ -212,6 +214,13 @@ class Daemon:
                 self._pending[path] = found
 
     # -- work --------------------------------------------------------------------------------------
+
+    def _stand(self) -> None:
+        """What is written to a database that nobody can open is lost once its transcripts are."""
+        if identity(self._config.home) != self._database:
+            raise CorruptDatabase(
+                "the database was moved or deleted while it was written to", "start `transcript-indexer watch` again"
+            )
 
     def _work(self) -> None:
         """One round of turns: the latest changes first, so that no backlog delays what is written now,
@@ -302,7 +311,8 @@ class Daemon:
         }
         path = self._config.home / STATUS
         scratch = path.with_suffix(".json.new")
-        fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        scratch.unlink(missing_ok=True)  # never through a link
+        fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.write(fd, orjson.dumps(state))
         finally:

@@ -59,12 +59,10 @@ def search(conn: Connection, query: Query) -> Results:
 
     Raises sqlite3.DatabaseError only when the tables themselves cannot be read.
     """
-    limit = query.filters.limit
-    found = match(conn, query, limit + 1, query.filters.offset)  # one more tells whether there is more
-    matches = found.matches[:limit]
-    rows = hydrate(conn, [row.id for row in matches])
-    hits = tuple(_hit(rows[row.id], row.score, query.words) for row in matches if row.id in rows)
-    return Results(hits, (found.via,), found.notes, len(found.matches) > limit)
+    found = match(conn, query, query.filters.limit, query.filters.offset)
+    rows = hydrate(conn, [row.id for row in found.matches])
+    hits = tuple(_hit(rows[row.id], row.score, query.words) for row in found.matches if row.id in rows)
+    return Results(hits, (found.via,), found.notes, found.more)
 
 
 def _hit(row: Shown, score: float, words: tuple[str, ...]) -> Hit:

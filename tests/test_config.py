@@ -190,9 +190,9 @@ def test_a_file_cannot_be_relative(write: Write, path: str) -> None:
     assert refused().hint == "it must be an absolute path, or one that starts with ~"
 
 
-@pytest.mark.parametrize("given", [{"home": ""}, {"roots": [""]}])
-def test_an_empty_flag_is_not_the_current_folder(given: dict[str, Any]) -> None:
-    assert "cannot be" in refused(**given).message
+@pytest.mark.parametrize(("given", "flag"), [({"home": ""}, "--home"), ({"roots": ["/t", ""]}, "--root")])
+def test_an_empty_flag_is_not_the_current_folder(given: dict[str, Any], flag: str) -> None:
+    assert refused(**given).message == f"{flag} is empty"
 
 
 @pytest.mark.parametrize("home", ["/t/projects", "/t/projects/", "/t/projects/a/b"])
@@ -307,6 +307,13 @@ def test_the_longest_wait_is_not_below_the_shortest(write: Write) -> None:
     error = refused()
     assert error.message == f"{file}: watch.max_delay_ms cannot be 20"
     assert error.hint == "it must not be below watch.debounce_ms, which is 50"
+
+
+def test_of_two_waits_the_one_that_was_set_is_blamed(write: Write) -> None:
+    file = write("[watch]\ndebounce_ms = 300\n")
+    error = refused()
+    assert error.message == f"{file}: watch.debounce_ms cannot be 300"
+    assert error.hint == "it must not be above watch.max_delay_ms, which is 200: raise that too"
 
 
 def test_bad_toml_is_named_with_its_line(write: Write) -> None:

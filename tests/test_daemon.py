@@ -413,6 +413,26 @@ def test_a_damaged_database_ends_the_service(service: Service, root: Path, monke
         service.hint(talk("a", "one").write(root))
 
 
+@pytest.mark.parametrize("new", [False, True], ids=["deleted", "replaced"])
+def test_a_database_that_is_taken_away_stops_the_service(
+    service: Service, root: Path, home: Path, tmp_path: Path, new: bool
+) -> None:
+    database_path(home).rename(tmp_path / "kept.db")
+    if new:
+        database_path(home).touch()
+    with pytest.raises(CorruptDatabase, match="moved or deleted"):
+        service.hint(talk("a", "one").write(root))
+
+
+def test_the_status_is_not_written_through_a_link(service: Service, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "diary").write_text("dear diary")
+    (home / "status.json.new").symlink_to(tmp_path / "diary")
+    service.now += 60
+    service.settle()
+    assert (tmp_path / "diary").read_text() == "dear diary"
+    assert (home / STATUS).exists()
+
+
 # -- files and folders that cannot be read ---------------------------------------------------------
 
 

@@ -83,7 +83,21 @@ def test_a_long_text_is_shown_around_its_words(memory: Searchable) -> None:
 def test_the_snippet_of_a_tool_use_reads_its_input_and_result(memory: Searchable) -> None:
     memory.tool("Bash", {"command": "npm test", "limits": [1, None]}, "ok: timeout")
     (hit,) = memory.search("timeout").hits
-    assert hit.snippet == "npm test 1 ok: timeout"
+    assert hit.snippet == "npm test ok: timeout"
+
+
+def test_a_snippet_holds_only_the_strings_of_an_input(memory: Searchable) -> None:
+    memory.tool("Edit", {"replace_all": False, "old_string": "pass", "line": 3, "none": None}, "timeout")
+    (hit,) = memory.search("timeout").hits
+    assert hit.snippet == "pass timeout"
+
+
+@pytest.mark.parametrize(("limit", "more"), [(1, True), (2, False), (3, False)])
+@pytest.mark.parametrize("typed", ["timeout", ""])
+def test_more_is_promised_only_where_there_is_more(memory: Searchable, typed: str, limit: int, more: bool) -> None:
+    rows = [memory.prompt("timeout"), memory.prompt("a timeout")]
+    results = memory.search(typed, limit=limit)
+    assert (len(results.hits), results.more) == (min(limit, len(rows)), more)
 
 
 @pytest.mark.parametrize("stored", ['{"command": "npm te…[truncated: 90000 bytes]', "[" * 100_000, "{}", "[not json]"])

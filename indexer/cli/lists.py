@@ -10,6 +10,7 @@ from indexer import config
 from indexer.cli import scope, views
 from indexer.cli.output import Output
 from indexer.cli.render import Style, aside, columns, duration, fit, many, one_line, pad, when
+from indexer.errors import IndexerError
 from indexer.project import fold
 from indexer.store import browse
 from indexer.store.reads import aliases, reading
@@ -104,7 +105,10 @@ def _project_lines(found: Sequence[browse.Project], out: Output) -> Iterator[str
 
 
 def explain(args: Namespace, out: Output) -> int:
-    """Say which project a folder is, and why. Needs no memory, and the folder need not exist."""
+    """Say which project a folder is, and why, and which sessions of it were given another one before.
+
+    Needs no memory, and the folder need not exist.
+    """
     settings = config.load(args.home, args.roots)
     resolver = scope.resolver(settings)
     # Not resolve(): links are part of what is to be explained.
@@ -112,8 +116,25 @@ def explain(args: Namespace, out: Output) -> int:
     why = resolver.explain(path)
     key = resolver.resolve(path).key
     why += [f"alias: read as {new}, by project.aliases" for old, new in settings.aliases if fold(old) == key]
+    kept = _kept_keys(settings, path, key)
+    why += [
+        f"stored: {many(number, 'session')} of this folder kept under {old}; rules are for sessions that begin later"
+        for old, number in kept.items()
+    ]
     if out.as_json:
-        out.data({"path": path} | resolver.resolve(path)._asdict() | {"why": why})
+        out.data({"path": path} | resolver.resolve(path)._asdict() | {"why": why, "stored_keys": kept})
     else:
         out.lines([one_line(path), *(_INDENT + one_line(line) for line in why)])
     return 0
+
+
+def _kept_keys(settings: config.Config, path: str, key: str) -> dict[str, int]:
+    """Keys under which stored sessions of the folder are found, unless they are read as `key`."""
+    try:
+        with reading(settings.home) as conn:
+            merged = aliases(conn, settings.aliases)
+            stored = browse.keys_of_folder(conn, path)
+    except IndexerError:  # no memory yet, or none that can be read: the rules explain themselves without
+        return {}
+    wanted = merged.get(key, key)
+    return {old: number for old, number in stored.items() if merged.get(old, old) != wanted}

@@ -24,7 +24,9 @@ from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
 
-_MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object", "invalid-utf-8")
+_MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
+_SPOILT = "invalid-utf-8"
+"""Counted though it was kept: a character of it was lost (sources/salvage.py)."""
 _WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_at")
 
 
@@ -135,6 +137,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     statuses = Counter(file.status for file in found.files)
     active, gone = f"{statuses['active']:,} followed", f"{statuses['gone']:,} gone (their memory stays)"
     behind = aside(size(sum(found.behind.values())), many(len(found.behind), "file")) if found.behind else "nothing"
+    ignored = health.ignored(found.files)
+    spoilt = ignored.get(_SPOILT, 0)
     lines = [
         (
             "memory",
@@ -146,7 +150,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
-        ("not kept", _ignored_text(health.ignored(found.files))),
+        ("not kept", _ignored_text(ignored)),
+        ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
     ]
     yield from facts(lines, out.style, indent="")
@@ -191,7 +196,7 @@ def _watcher_text(said: dict[str, Any] | None) -> str:
 def _ignored_text(kinds: dict[str, int]) -> str:
     """Counts, since most kinds are the client's own bookkeeping; those that were no proper records apart."""
     malformed = sum(number for kind, number in kinds.items() if kind in _MALFORMED)
-    plain = sum(kinds.values()) - malformed
+    plain = sum(kinds.values()) - malformed - kinds.get(_SPOILT, 0)
     return aside(
         f"{many(plain, 'record')} without prompt, answer or tool call (--json has the kinds)" if plain else "",
         f"{many(malformed, 'record')} of an unknown form" if malformed else "",

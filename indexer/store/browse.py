@@ -63,6 +63,9 @@ SELECT p.project_key, p.display, p.source,
        (SELECT MAX(s.last_at_epoch) FROM sdk_sessions s WHERE s.project_key = p.project_key) AS last
 FROM projects p
 """
+FOLDER_KEYS = """
+SELECT project_key, count(*) AS sessions FROM sdk_sessions WHERE cwd = :cwd GROUP BY project_key
+"""
 
 
 class Session(NamedTuple):
@@ -147,6 +150,11 @@ def find_sessions(conn: Connection, name: str, limit: int = 6) -> list[Session]:
     if exact or not name:
         return exact
     return [Session(*row) for row in conn.execute(SESSION_PREFIXED, {"name": name, "limit": limit})]
+
+
+def keys_of_folder(conn: Connection, cwd: str) -> dict[str, int]:
+    """The project keys that sessions begun in this folder have, each with how many have it."""
+    return dict(conn.execute(FOLDER_KEYS, {"cwd": clean(cwd)}).fetchall())
 
 
 def projects(conn: Connection, merged: Mapping[str, str]) -> list[Project]:

@@ -40,6 +40,15 @@ def database_path(home: Path) -> Path:
     return home / DATABASE
 
 
+def identity(home: Path) -> tuple[int, int] | None:
+    """Which file (dev, ino) stands there as the database of `home`; None if there is none."""
+    try:
+        info = database_path(home).stat()
+    except FileNotFoundError:
+        return None
+    return info.st_dev, info.st_ino
+
+
 def prepare_home(home: Path) -> None:
     """Make `home` if needed and tighten it to 0700: what is remembered is for its owner alone."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -71,29 +71,33 @@ class Match(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What answered: via is `lexical`, `newest` (no words) or `scan` (no index); notes are for people."""
+    """What answered: via is `lexical`, `newest` (no words) or `scan` (no index); notes are for people;
+    more: whether there are rows beyond the limit."""
 
     matches: tuple[Match, ...]
     via: str
     notes: tuple[str, ...]
+    more: bool
 
 
 def match(conn: Connection, query: Wanted, limit: int, offset: int = 0) -> Found:
     """Rows that answer the query, from the `offset`-th best on. Without words: the newest that pass the
     filters. Raises what SQLite raises, but for a missing or damaged index."""
-    need = limit + offset
+    end = offset + limit
+    need = end + 1  # the one beyond tells whether there is more
     try:
         if not query.terms:
-            return Found(_unranked(_newest(conn, query, need)[offset:]), "newest", ())
+            ids = _newest(conn, query, need)
+            return Found(_unranked(ids[offset:end]), "newest", (), len(ids) > end)
         rows, notes = _search(conn, query, need)
         if rows or _index_answers(conn):
-            return Found(tuple(rows[offset:]), "lexical", notes)
+            return Found(tuple(rows[offset:end]), "lexical", notes, len(rows) > end)
     except sqlite3.DatabaseError as error:
         if not _is_of_the_index(error):
             raise
     ids, whole = listing.scan(conn, query, need)
     notes = (_NO_INDEX,) if whole else (_NO_INDEX, _STOPPED)
-    return Found(_unranked(ids[offset:]), "scan", notes)
+    return Found(_unranked(ids[offset:end]), "scan", notes, len(ids) > end)
 
 
 def _newest(conn: Connection, query: Wanted, need: int) -> list[int]:
@@ -140,8 +144,9 @@ def _search(conn: Connection, query: Wanted, need: int) -> tuple[list[Match], tu
     seen = {row.id for row in first}
     some = _ranked(conn, query, _without(query, loose), need + len(seen))
     rest = [row for row in some if row.id not in seen]
-    if first and rest:
-        notes = (*notes, _all_and_some(len(first), len(rest)))
+    shown = min(len(rest), need - 1 - len(first))
+    if first and shown:
+        notes = (*notes, _all_and_some(len(first), shown))
     return [*first, *rest][:need], notes
 
 

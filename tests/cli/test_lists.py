@@ -192,3 +192,24 @@ def test_explain_names_the_alias(call: Any, monkeypatch: pytest.MonkeyPatch, tmp
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'[project.aliases]\n"{str(tmp_path).lower()}" = "github.com/example/shop"\n')
     assert "alias: read as github.com/example/shop" in call("project", "explain", str(tmp_path)).out
+
+
+def test_explain_names_stored_sessions_that_keep_another_key(ask: Any) -> None:
+    answer = ask("project", "explain", "/home/dev/tools", "--json").json
+    assert answer["stored_keys"] == {"github.com/example/tools": 1}
+    assert "1 session of this folder kept under github.com/example/tools" in answer["why"][-1]
+
+
+def test_explain_is_silent_about_sessions_of_the_same_key(ask: Any) -> None:
+    assert ask("project", "explain", "/home/dev/notes", "--json").json["stored_keys"] == {}
+
+
+def test_exactly_as_many_sessions_as_asked_for_promise_no_more(ask: Any) -> None:
+    assert ask("sessions", "--limit", "7").err == ""
+    assert "--offset 6 for more" in ask("sessions", "--limit", "6").err
+
+
+def test_sessions_of_projects_of_one_name_are_told_apart(ask: Any) -> None:
+    out = ask("sessions").out
+    assert "    example/tools · " in out
+    assert "    other/tools · " in out

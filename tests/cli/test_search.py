@@ -258,7 +258,7 @@ def test_hits_for_people(ask: Any) -> None:
 
 
 def test_a_summary_follows_on_stderr(ask: Any) -> None:
-    assert ask("search", "timeout", "--limit", "2").err.splitlines()[-1].startswith("2 results · by ")
+    assert ask("search", "timeout", "--limit", "2").err.splitlines()[-1] == "2 results · --offset 2 for more"
     assert "--offset 2 for more" in ask("search", "timeout", "--limit", "2").err
     assert "for more" not in ask("search", "fire").err
 

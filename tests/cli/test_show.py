@@ -17,11 +17,19 @@ def test_a_prompt_for_people(ask: Any) -> None:
         f"  resume   cd /home/dev/work/shop-api && claude --resume {ORIGIN}",
         "",
         "Now write a test",
+        "",
+        "what followed:",
+        '→ Bash {"command": "npm test…[truncated: 9000 bytes] · error · tool_use:2',
+        "• assistant:2",
+        "  The test is there.",
     ]
 
 
 def test_a_prompt_for_programs(ask: Any) -> None:
-    assert ask("show", "prompt:1", "--json").json["item"] == {
+    item = ask("show", "prompt:1", "--json").json["item"]
+    assert [act["id"] for act in item.pop("turn")] == ["tool_use:1", "assistant:1"]
+    assert item.pop("turn_agents") == {"answers": 0, "tool_uses": 0}
+    assert item == {
         "id": "prompt:1",
         "kind": "prompt",
         "time": "2026-11-20T10:00:00.000Z",

@@ -51,7 +51,7 @@ def test_the_state_for_people(ask: Any, home: Path) -> None:
     assert "7 sessions · 5 prompts · 4 tool uses · 2 answers · 4 projects" in out
     assert "5 files · 3 followed · 1 gone (their memory stays)" in out
     assert "2026-11-21 10:01 UTC" in out
-    assert "progress 8, mode 2" in out
+    assert "10 records without prompt, answer or tool call" in out
     assert "unreadable /home/dev/.claude/projects/old/4.jsonl: Permission denied" in out
     assert "3 dead letters: bytes that are no record (1 more: --dead-letters 3)" in out
     assert "/shop/1.jsonl:6  byte 400, 12 bytes: NUL bytes" in out
@@ -69,6 +69,13 @@ def test_a_memory_without_trouble_is_short(ask: Any, edit: Any) -> None:
     out = ask("status").out
     assert "never" in out
     assert not [word for word in ("dead", "unreadable", "passed over", "without a call") if word in out]
+
+
+def test_what_was_of_an_unknown_form_or_spoilt_is_told_apart(ask: Any, edit: Any) -> None:
+    edit("""UPDATE ingest_files SET ignored = '{"malformed-message": 1, "invalid-utf-8": 2}'""")
+    lines = ask("status").out.splitlines()
+    assert any(line.startswith("not kept") and line.endswith("  5 records of an unknown form") for line in lines)
+    assert any(line.startswith("spoilt characters") and line.endswith("  10 records") for line in lines)
 
 
 # --- how far behind

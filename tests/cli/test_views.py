@@ -84,3 +84,26 @@ def test_a_place_below_home_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/dev")
     assert views.place_text(Place("/home/dev/.claude/a.jsonl", 3)) == "~/.claude/a.jsonl:3"
     assert views.place_text(Place("/home/devil/a.jsonl", 3)) == "/home/devil/a.jsonl:3"
+
+
+def test_projects_of_one_name_are_told_apart_by_their_keys() -> None:
+    names = views.project_names(
+        [("tools", "github.com/a/tools"), ("tools", "github.com/b/tools"), ("x", "/home/dev/x")]
+    )
+    assert sorted(names.values()) == ["a/tools", "b/tools", "x"]
+
+
+def test_as_much_of_a_key_is_shown_as_it_takes() -> None:
+    names = views.project_names([("p", "/one/src/p"), ("P", "/two/src/p")])
+    assert names == {("p", "/one/src/p"): "one/src/p", ("P", "/two/src/p"): "two/src/p"}
+
+
+def test_keys_that_end_alike_are_shown_whole() -> None:
+    names = views.project_names([("p", "work"), ("p", "/src/p"), ("p", "/src/p/src/p")])
+    assert names["p", "work"] == "work"
+    assert len(set(names.values())) == 3
+
+
+def test_spellings_of_one_project_stay_as_they_are() -> None:
+    names = views.project_names([("Shop", "/shop"), ("shop", "/shop")])
+    assert sorted(names.values()) == ["Shop", "shop"]

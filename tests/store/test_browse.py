@@ -131,3 +131,8 @@ def test_an_alias_of_a_project_without_sessions_takes_its_key(memory: sqlite3.Co
         "Notes",
         ("/home/dev/moved", NOTES),
     )
+
+
+def test_the_keys_of_a_folder_are_counted(memory: sqlite3.Connection) -> None:
+    assert browse.keys_of_folder(memory, "/home/dev/work/shop-api") == {"github.com/example/shop-api": 1}
+    assert browse.keys_of_folder(memory, "/nowhere\udcff") == {}

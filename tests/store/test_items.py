@@ -146,3 +146,35 @@ def test_a_tool_use_is_told_by_its_file_or_its_input(memory: sqlite3.Connection)
 
 def test_a_session_without_records_is_empty(memory: sqlite3.Connection) -> None:
     assert items.course(memory, 5) == []
+
+
+# --- what a prompt set going
+
+
+def acts(conn: sqlite3.Connection, kind: str, row_id: int) -> list[str]:
+    found = items.reaction(conn, item(conn, kind, row_id))
+    assert found is not None
+    return [act.id for act in found.acts]
+
+
+def test_a_turn_ends_with_what_is_typed_next(memory: sqlite3.Connection) -> None:
+    assert acts(memory, "prompt", 1) == ["tool_use:1", "assistant:1"]
+    assert acts(memory, "command", 2) == acts(memory, "shell", 3) == []
+
+
+def test_the_last_turn_goes_on_to_the_end_of_the_file(memory: sqlite3.Connection) -> None:
+    assert acts(memory, "prompt", 4) == ["tool_use:2", "assistant:2"]
+    assert acts(memory, "prompt", 5) == ["tool_use:3"]
+
+
+def test_what_a_sub_agent_did_is_counted_not_listed(memory: sqlite3.Connection) -> None:
+    assert items.reaction(memory, item(memory, "prompt", 7)) == items.Reaction((), 0, 1)
+
+
+def test_only_what_was_typed_sets_something_going(memory: sqlite3.Connection) -> None:
+    assert items.reaction(memory, item(memory, "tool_use", 1)) is None
+
+
+def test_a_prompt_without_a_record_has_no_turn(memory: sqlite3.Connection) -> None:
+    memory.execute("DELETE FROM session_records WHERE uuid = 'p4'")
+    assert acts(memory, "prompt", 4) == []

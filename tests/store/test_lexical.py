@@ -125,7 +125,20 @@ def test_all_words_come_before_some_of_them(memory: Searchable) -> None:
     some = memory.prompt("auth")
     results = memory.search("auth timeout")
     assert memory.found("auth timeout") == [both, some]
-    assert results.notes == ("the first 1 hold all words, the others some of them",)
+    assert results.notes == ("the first holds all words, the other some of them",)
+
+
+def test_the_note_on_all_words_counts_in_the_plural(memory: Searchable) -> None:
+    for text in ("auth timeout", "timeout of auth", "auth", "timeout"):
+        memory.prompt(text)
+    assert memory.search("auth timeout").notes == ("the first 2 hold all words, the others some of them",)
+
+
+def test_a_hit_beyond_the_limit_is_not_spoken_of(memory: Searchable) -> None:
+    memory.prompt("auth timeout")
+    memory.prompt("auth")
+    results = memory.search("auth timeout", limit=1)
+    assert (results.notes, results.more) == ((), True)
 
 
 def test_a_title_counts_more_than_a_text(memory: Searchable) -> None:
@@ -337,4 +350,4 @@ def test_no_statement_walks_the_texts(memory: Searchable) -> None:
 
 def test_match_needs_no_more_than_the_words_and_filters(talk: Searchable) -> None:
     found = lexical.match(talk.conn, parse("itgc", Filters(limit=1)), 10)
-    assert found == ((lexical.Match(32, found.matches[0].score),), "lexical", ())
+    assert found == ((lexical.Match(32, found.matches[0].score),), "lexical", (), False)
