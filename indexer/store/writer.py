@@ -198,6 +198,7 @@ class Writer:
             if context is None:
                 context = self._context(turn, entry, uuid, position, time, time_source)
                 if context is None:
+                    _pass_over(turn, "no-session")
                     return
             put(context, record, ordinal)
 
@@ -227,8 +228,7 @@ class Writer:
     def _aside(self, turn: Turn, placed: Placed, record: Record) -> bool:
         """Deal with what belongs to the file rather than to a session; says whether it did."""
         if isinstance(record, Ignored):
-            if not turn.provisional:
-                turn.file.pass_over(record.kind)
+            _pass_over(turn, record.kind)
         elif isinstance(record, Unreadable):
             offset = placed.offset + record.offset
             self._dead.append((turn.file.id, offset, record.length, placed.position, record.reason))
@@ -243,6 +243,11 @@ class Writer:
         """Records that need no uuid of their own: the session is enough."""
         session_id = placed.entry.session_id or turn.file.session_id
         if session_id is None:
+            if not isinstance(record, AgentLink):
+                _pass_over(turn, "no-session")
+            return
+        if type(record) in self._puts:
+            _pass_over(turn, "no-uuid")
             return
         session = self._sessions.get(session_id)
         if isinstance(record, AgentLink):
@@ -300,7 +305,7 @@ class Writer:
         self._prompts.new += self._queue.settle(sessions, self._rows.index_text)
         for session in sessions:
             if session.aged:
-                self._rivals(session)
+                self._rivals(session, files)
         self._read_again(files)
         moved = {session.id for session in sessions if session.renumber}
         numbering.settle(self._conn, sessions)
@@ -308,9 +313,10 @@ class Writer:
         numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
         numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
 
-    def _rivals(self, session: Session) -> None:
-        """A session's age has changed after its records came in: where it should now own what another
-        session owns (or the reverse), the better member's file has to be read again to take over."""
+    def _rivals(self, session: Session, files: dict[int, FileRow]) -> None:
+        """A session's age has changed after its records came in. Where it should now own what another
+        session owns (or the reverse), or has the better answer to a call that they share, the better
+        member's file has to be read again to take over."""
         uuids = shared_by(self._conn, session.id)
         self._members.load(uuids)
         ages = self._sessions.ages()
@@ -318,6 +324,10 @@ class Writer:
             owner, best = self._members.owner(uuid), self._members.best(uuid, ages)
             if owner is None or owner.session != best.session:
                 self._placer.again.add(best.file)
+        if uuids:
+            sql = "SELECT file_id FROM session_files WHERE session_db_id = ?"
+            stands_in = {file_id for (file_id,) in self._conn.execute(sql, (session.id,))}
+            self._placer.again |= stands_in - {file.id for file in files.values() if not file.line_no}
 
     def _read_again(self, files: dict[int, FileRow]) -> None:
         for file_id in sorted(self._placer.again):
@@ -325,3 +335,8 @@ class Writer:
                 files[file_id].reread = True
             else:
                 read_again(self._conn, file_id)
+
+
+def _pass_over(turn: Turn, kind: str) -> None:
+    if not turn.provisional:  # its line is read again once it is whole
+        turn.file.pass_over(kind)

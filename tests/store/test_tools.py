@@ -148,6 +148,17 @@ def test_of_two_answers_the_older_sessions_stands(desk: Desk, order: tuple[int, 
     assert desk.one("SELECT body FROM search_texts") == "ls\nlate"
 
 
+def test_when_a_session_turns_out_older_its_answer_is_read_again(desk: Desk) -> None:
+    copy: dict[str, Any] = {"session": "b", "forked_from": "a"}
+    desk.write(desk.file("a"), entry("u1", CALL, time=5), entry("r1", result("toolu_1", "mine"), time=9))
+    desk.write(
+        desk.file("b"), entry("u1", CALL, time=2, **copy), entry("r2", result("toolu_1", "its"), session="b", time=3)
+    )
+    assert tool(desk, "tool_response") == ("its",)
+    desk.write(desk.file("a", name="a-begins"), entry("u0", Prompt("go"), time=1))
+    assert desk.to_read_again() == ["a.jsonl"]
+
+
 def test_of_two_answers_in_one_file_the_first_stands(desk: Desk) -> None:
     desk.write(desk.file(), entry("u1", CALL), entry("r1", result("toolu_1", "one")))
     desk.write(desk.file(), entry("r2", result("toolu_1", "two"), time=-9))

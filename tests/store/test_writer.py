@@ -65,10 +65,20 @@ def test_without_one_the_files_session_counts(desk: Desk) -> None:
     assert desk.rows("SELECT content_session_id FROM user_prompts") == [("a",)]
 
 
-def test_a_record_that_belongs_nowhere_is_left_out(desk: Desk) -> None:
+def test_a_record_that_belongs_nowhere_is_left_out_and_counted(desk: Desk) -> None:
     file = desk.file(agent="x")
-    desk.write(file, entry("u1", Prompt("hello"), session=None))
+    desk.write(
+        file, entry("u1", Prompt("hello"), session=None), entry(None, QueueOperation("enqueue", "b"), session=None)
+    )
     assert desk.rows("SELECT * FROM user_prompts") == desk.rows("SELECT * FROM sdk_sessions") == []
+    assert file.ignored == {"no-session": 2}
+
+
+def test_a_record_that_lacks_its_uuid_is_counted(desk: Desk) -> None:
+    file = desk.file("a")
+    desk.write(file, entry(None, TurnEvent("duration", {"ms": 1})))
+    assert desk.rows("SELECT * FROM turn_events") == []
+    assert file.ignored == {"no-uuid": 1}
 
 
 # --- times

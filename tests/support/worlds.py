@@ -192,7 +192,7 @@ class Maker:
         record = self.record(file, "user", message={"role": "user", "content": [block]}, **fields)
         if self.maybe():
             record["sourceToolAssistantUUID"] = call["uuid"]
-        elif self.maybe():
+        else:
             record["parentUuid"] = call["uuid"]
         return record
 
