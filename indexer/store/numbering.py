@@ -161,28 +161,6 @@ def choose_titles(conn: sqlite3.Connection, sessions: Iterable[Session]) -> None
             conn.execute(f"UPDATE sdk_sessions SET {choose} WHERE id = ?1", (session.id,))
 
 
-def link_forks(conn: sqlite3.Connection, sessions: Iterable[int]) -> None:
-    """Name the origin of sessions that were copied without a mark, as most are: the session that owns
-    the first of the records they share. A session with marked copies has its origin from those.
-
-    sessions: row ids."""
-    for session in sorted(sessions):
-        marked = "SELECT 1 FROM session_records WHERE session_db_id = ? AND flags & 2 LIMIT 1"
-        if conn.execute(marked, (session,)).fetchone():
-            continue
-        sql = (
-            "SELECT s.content_session_id FROM session_records r JOIN ingest_files f ON f.id = r.file_id "
-            "JOIN session_records o ON o.uuid = r.uuid AND o.flags & 4 AND o.session_db_id <> r.session_db_id "
-            "JOIN sdk_sessions s ON s.id = o.session_db_id "
-            "WHERE r.session_db_id = ? AND NOT r.flags & 4 ORDER BY f.first_epoch, f.path, r.position LIMIT 1"
-        )
-        found = conn.execute(sql, (session,)).fetchone()
-        conn.execute(
-            "UPDATE sdk_sessions SET forked_from = ?1 WHERE id = ?2 AND forked_from IS NOT ?1",
-            (found[0] if found else None, session),
-        )
-
-
 def settle_titles(
     conn: sqlite3.Connection, summaries: Sequence[tuple[str, str]], uuids: Iterable[str], moved: Iterable[int]
 ) -> None:

@@ -52,8 +52,6 @@ class Placer:
         self._places: dict[int, tuple[bool, str | None, str]] = {}
         self.disturbed: set[int] = set()
         """Sessions that hold a record whose rows have come to say something else."""
-        self.sharing: set[int] = set()
-        """Sessions that hold a record with others, as came out or changed in this transaction."""
         self.again: set[int] = set()
         """Files that hold the best copy of a record that has another owner still."""
 
@@ -70,7 +68,6 @@ class Placer:
         if own is None:
             self._members.put(uuid, Member(session.id, file.id, position, flags))
             in_order = self._ordered(session, file, position, flags)
-            self.sharing.update(member.session for member in self._members.of(uuid))
         elif own.file == file.id and own.position == position:
             if len(members) == 1:
                 return SKIP, False
@@ -97,7 +94,6 @@ class Placer:
                 self._members.put(uuid, owner._replace(flags=owner.flags & ~OWNER))
             self._members.put(uuid, best._replace(flags=best.flags | OWNER))
             session.renumber = improved = True
-            self.sharing.update(member.session for member in self._members.of(uuid))
         if improved:
             self.disturbed.update(member.session for member in self._members.of(uuid))
         return WIN if improved else FILL

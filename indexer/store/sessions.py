@@ -191,16 +191,8 @@ class Sessions:
             self._times(session, fact)
             self._project(session, file, fact)
             session.client_version = _newer(session.client_version, fact.version)
-            if fact.forked_from is not None:
-                session.forked_from = self._origin(session, fact.forked_from)
-
-    def _origin(self, session: Session, named: str) -> str:
-        """What copies name as their origin, the smaller id of two; an origin that was only concluded
-        (numbering.link_forks) gives way."""
-        marked = "SELECT 1 FROM session_records WHERE session_db_id = ? AND flags & 2 LIMIT 1"
-        if session.forked_from is None or not self._conn.execute(marked, (session.id,)).fetchone():
-            return named
-        return min(named, session.forked_from)
+            if fact.forked_from is not None:  # of two, the smaller id, in any order of reading
+                session.forked_from = min(session.forked_from or fact.forked_from, fact.forked_from)
 
     def _load(self, content_session_id: str) -> Session:
         sql = f"SELECT {_COLUMNS} FROM sdk_sessions WHERE platform_source = ? AND content_session_id = ?"

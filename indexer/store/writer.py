@@ -309,7 +309,6 @@ class Writer:
         self._read_again(files)
         moved = {session.id for session in sessions if session.renumber}
         numbering.settle(self._conn, sessions)
-        numbering.link_forks(self._conn, self._placer.sharing)
         numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
         numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
 

@@ -1,4 +1,4 @@
-"""Forks name their origin, whether the client marked the copies or not, in any order of reading."""
+"""Copies that name their origin make their session name it, in any order of reading."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ def origins(tmp_path: Path, *, reverse: bool) -> dict[object, object]:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("marked", [False, True])
-def test_a_fork_names_the_session_that_owns_what_it_copied(tmp_path: Path, reverse: bool, marked: bool) -> None:
+def test_a_marked_fork_names_its_origin(tmp_path: Path, reverse: bool) -> None:
     first = Transcript("first")
     first.user("one")
-    fork = first.fork("fork", marked=marked)
+    fork = first.fork("fork", marked=True)
     fork.records.insert(0, {"type": "queue-operation", "operation": "dequeue", "sessionId": fork.session_id})
     fork.records[0]["timestamp"] = "2026-11-02T09:00:00.000Z"
     for session in (fork, first):
