@@ -87,6 +87,7 @@ class Daemon:
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
         self._pending: dict[str, Found] = {}
+        self._gone: list[str] = []
         self._quiet: set[str] = set()
         self._since: dict[str, tuple[Stat | None, float]] = {}
         self._delay, self._retry_at = 0.0, 0.0
@@ -136,6 +137,7 @@ class Daemon:
                     self._look(change, now)
                 if now >= self._retry_at:
                     self._stand()
+                    self._mark_gone()
                     self._work()
                     self._tend(now)
                     self._recover()
@@ -146,8 +148,9 @@ class Daemon:
             self._stall(error, now)
         self._report(now)
         try:
-            self._tell(now)
-        except OSError as error:  # a disk without room for a status is no reason to stop reading
+            with translated():
+                self._tell(now)
+        except (IndexerError, OSError) as error:  # that there is no status is no reason to stop reading
             events.failed("status", error)
         return change is not None or (bool(self._pending) and now >= self._retry_at)
 
@@ -192,13 +195,17 @@ class Daemon:
 
     def _lose(self, paths: Sequence[str]) -> None:
         """Files that are gone: what they held stays, but nothing more is waited for."""
-        if paths:
-            with transaction(self._conn):
-                checkpoints.mark_lost(self._conn, paths)
+        self._gone += paths
         for path in paths:
             self._ingest.unfinished.discard(path)
             self._unended.pop(path, None)
             self._pending.pop(path, None)
+
+    def _mark_gone(self) -> None:
+        if self._gone:
+            with transaction(self._conn):
+                checkpoints.mark_lost(self._conn, self._gone)
+            self._gone = []
 
     def _grow_quiet(self, now: float) -> None:
         """A last line without newline is read once its file has not changed for a while."""
@@ -236,14 +243,15 @@ class Daemon:
             if path in rest:
                 self._pending[path] = found
                 continue
+            if path in self._ingest.failed:
+                continue  # never settled, it comes again with every sweep
             self._sweeper.settle(path, found.stat)
+            self._quiet.discard(path)
             if path in self._ingest.unfinished:
                 self._unended[path] = found
             else:
                 self._unended.pop(path, None)
-            if path in self._quiet:
-                self._quiet.discard(path)
-                self._since[path] = (found.stat, float("inf"))
+                self._since.pop(path, None)
 
     def _tend(self, now: float) -> None:
         """Once a minute: sessions that have gone quiet are complete."""

@@ -128,7 +128,9 @@ class Ingest:
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
         self._batch = _Batch()
         self.unfinished: set[str] = set()
-        """Files whose last line has no newline yet."""
+        """Files whose last line has no newline and is not read yet: it has to stand for a while."""
+        self.failed: set[str] = set()
+        """Files that could not be read when they were tried last."""
 
     def run(self, files: Iterable[Found]) -> Iterator[Progress]:
         """Read every file to its end, one after the other; yields after each commit."""
@@ -162,12 +164,14 @@ class Ingest:
             self._unreadable(found.file, error)
             return False
         try:
-            return self._read(fd, found.file, _storable(found.file))
+            more = self._read(fd, found.file, _storable(found.file))
         except OSError as error:
             self._unreadable(found.file, error)
             return False
         finally:
             os.close(fd)
+        self.failed.discard(found.file.path)
+        return more
 
     def _read(self, fd: int, named: SourceFile, file: SourceFile) -> bool:
         stat = Stat.of(os.fstat(fd))
@@ -187,14 +191,15 @@ class Ingest:
             # Placed(...) goes through a Python-level __new__, once a line.
             placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in parse(line.data, file)])
         more = number - row.line_no >= rows or end - begin >= data
-        if placed or end > begin or _stat_of(row) != stat:
+        news = bool(placed) or end > begin or _stat_of(row) != stat
+        if news:
             self._note(row, stat, complete=not more)
             self._batch.turns.append(Turn(row, placed))
             self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
             self._batch.rows += len(placed)
             self._batch.size += end - begin
         if not more:
-            self._last_line(fd, file, row, end, number, stat.size)
+            self._last_line(fd, file, row, end, number, stat.size, news)
         return more
 
     def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:
@@ -213,14 +218,15 @@ class Ingest:
         row.size = stat.size if complete else -1
         row.mtime_ns, row.ctime_ns = stat.mtime_ns, stat.ctime_ns
 
-    def _last_line(self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int) -> None:
+    def _last_line(self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int, news: bool) -> None:
         """A last line without newline: 211 of 7,240 real files end so, complete."""
-        if end >= size:
-            self.unfinished.discard(file.path)
+        if end < size and not self._quiet(file.path):
+            if news:
+                self.unfinished.add(file.path)
+                row.size = -1  # whoever reads next has to wait for it too
             return
-        self.unfinished.add(file.path)
-        if not self._quiet(file.path):
-            row.size = -1  # whoever reads next has to wait for it too
+        self.unfinished.discard(file.path)
+        if end >= size:
             return
         line = last_line(fd, end, number, size)
         entries = self._source.parse(line.data, file) if line is not None else ()
@@ -257,7 +263,9 @@ class Ingest:
         checkpoints.save(self._conn, row)
 
     def _unreadable(self, file: SourceFile, error: OSError) -> None:
-        events.unreadable(file.path, error)
+        if file.path not in self.failed:
+            events.unreadable(file.path, error)
+            self.failed.add(file.path)
         with transaction(self._conn):
             checkpoints.mark_unreadable(self._conn, _storable(file), error.strerror or str(error))
 

@@ -287,6 +287,20 @@ def test_a_quiet_last_line_is_read_once_and_not_at_every_sweep(start: Start, une
     assert events.snapshot()["ingested"] == before
 
 
+def test_a_quiet_last_line_is_waited_for_again_when_its_file_was_read_again(
+    start: Start, unended: Path, root: Path, home: Path
+) -> None:
+    service = start(quiet_seconds=10)
+    for _ in range(4):
+        service.hot(20)
+    service.daemon._conn.execute("UPDATE ingest_files SET size = -1")
+    service.sweep()
+    for _ in range(3):
+        service.hot(20)
+    (size,) = service.daemon._conn.execute("SELECT size FROM ingest_files").fetchone()
+    assert size == unended.stat().st_size
+
+
 def test_a_last_line_is_not_forgotten_by_a_restart_within_its_quiet_time(
     start: Start, unended: Path, home: Path
 ) -> None:
@@ -364,6 +378,22 @@ def test_a_sweep_that_meets_a_busy_database_is_not_lost(
     assert remembered(home) == ["one"]
 
 
+def test_a_file_that_goes_while_the_database_is_busy_is_known_to_be_gone(
+    service: Service, root: Path, home: Path
+) -> None:
+    path = talk("a", "one").write(root)
+    service.sweep()
+    service.daemon._conn.execute("PRAGMA busy_timeout = 1")
+    other = open_writer(home)
+    other.execute("BEGIN IMMEDIATE")
+    path.unlink()
+    service.hint(path)
+    other.close()
+    service.now += 60
+    service.settle()
+    assert statuses(home) == ["gone"]
+
+
 def test_trouble_that_is_over_is_no_longer_told_of_though_nothing_is_to_be_read(
     service: Service, blocked: sqlite3.Connection
 ) -> None:
@@ -398,6 +428,20 @@ def test_a_disk_too_full_for_the_status_stops_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
+        service.now += 60
+        service.hint(talk("a", "one").write(root))
+    assert remembered(home) == ["one"]
+    assert service.status["pending_files"] == 0
+
+
+def test_a_status_that_cannot_be_put_together_stops_nothing(
+    service: Service, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "lag", fail)
         service.now += 60
         service.hint(talk("a", "one").write(root))
     assert remembered(home) == ["one"]
@@ -453,6 +497,25 @@ def test_a_file_that_cannot_be_read_is_tried_again(
     assert remembered(home) == ["two"]
     service.sweep()
     assert sorted(remembered(home)) == ["one", "two"]
+
+
+def test_a_file_that_cannot_be_read_is_tried_again_with_every_sweep_and_noted_once(
+    service: Service, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk("a", "one").write(root)
+
+    def refuse(name: str) -> int:
+        tried.append(name)
+        raise OSError(errno.EIO, "Input/output error")
+
+    tried: list[str] = []
+    monkeypatch.setattr(ingest, "open_source", refuse)
+    service.sweep()
+    written, told = service.daemon._conn.total_changes, events.snapshot()["unreadable"]
+    service.hot()
+    service.hot()
+    assert len(tried) == 3
+    assert (service.daemon._conn.total_changes, events.snapshot()["unreadable"]) == (written, told)
 
 
 def statuses(home: Path) -> list[str]:

@@ -15,7 +15,7 @@ from transcripts import Transcript, line
 
 from indexer import failpoints, ingest
 from indexer.files.discover import Found, discover
-from indexer.files.tail import read_lines
+from indexer.files.tail import open_source, read_lines
 from indexer.ingest import LIVE
 from indexer.records import AssistantText, Entry, SourceFile
 from indexer.sources.claude_code import ClaudeCode
@@ -291,6 +291,15 @@ def test_moved_to_another_project_it_is_not_read_again_and_stays_what_it_was(mem
     ]
 
 
+def test_a_project_folder_that_is_renamed_takes_its_files_along(memory: Memory) -> None:
+    path = talk("a", "one").write(memory.root)
+    memory.read()
+    renamed = path.parent.rename(memory.root / "-home-dev-renamed")
+    memory.read()
+    moved = memory.file(renamed / path.name)
+    assert (moved["status"], moved["folder"], moved["size"]) == ("active", renamed.name, moved["offset"])
+
+
 def test_a_copy_under_another_name_adds_nothing(memory: Memory) -> None:
     path = talk("a", "one", "two").write(memory.root)
     memory.read()
@@ -532,13 +541,13 @@ def test_a_last_line_that_was_not_quiet_yet_is_not_taken_for_read(memory: Memory
     assert memory.file(path)["size"] == path.stat().st_size
 
 
-def test_a_reader_says_which_files_are_unfinished(memory: Memory) -> None:
-    session = talk("a", "one")
-    path, reader = unended(session, memory.root), memory.ingest()
-    reader.round(discover([str(memory.root)], ClaudeCode()))
+def test_a_reader_says_which_files_have_a_last_line_to_wait_for(memory: Memory) -> None:
+    session, quiet = talk("a", "one"), False
+    path, reader = unended(session, memory.root), memory.ingest(quiet=lambda _: quiet)
+    reader.round(memory.found())
     assert reader.unfinished == {str(path)}
-    append(path, b"\n")
-    reader.round(discover([str(memory.root)], ClaudeCode()))
+    quiet = True
+    reader.round(memory.found())
     assert reader.unfinished == set()
 
 
@@ -573,6 +582,27 @@ def test_a_file_that_becomes_unreadable_keeps_its_place(memory: Memory, monkeypa
         refusing(patch, OSError(errno.EIO, "Input/output error"))
         memory.read()
     assert memory.bytes_read() == len(added)
+
+
+def test_a_file_that_cannot_be_read_is_not_taken_for_one_that_has_moved(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = talk("a", "one").write(memory.root)
+    memory.read()
+    path.with_name("z-link.jsonl").hardlink_to(path)
+    scratch = path.with_suffix(".new")
+    scratch.write_bytes(talk("b", "two").data)
+    scratch.replace(path)
+    with monkeypatch.context() as patch:
+
+        def refuse(name: str) -> int:
+            if name == str(path):
+                raise OSError(errno.EIO, "Input/output error")
+            return open_source(name)
+
+        patch.setattr(ingest, "open_source", refuse)
+        memory.read()
+    assert memory.file(path)["status"] == "unreadable"
 
 
 def test_a_file_rewritten_while_it_was_unreadable_is_active_again(

@@ -151,7 +151,7 @@ def identify(conn: sqlite3.Connection, file: SourceFile, dev: int, ino: int, pro
             row.status, row.last_error, row.size = "active", None, UNREAD
         return row
     for other in _others(conn, file.path, dev, ino, probe):
-        if probe.holds(other) and (other.status != "active" or not probe.stands(other.path)):
+        if probe.holds(other) and (other.status in ("gone", "replaced") or not probe.stands(other.path)):
             return _moved(other, file, row)
     if row is None:
         return _new(file)
@@ -176,7 +176,7 @@ def _moved(row: FileRow, file: SourceFile, loser: FileRow | None) -> FileRow:
         file.session_id,
         file.agent_id,
     )
-    row.status, row.last_error = "active", None
+    row.status, row.last_error, row.size = "active", None, UNREAD
     row.replaces = loser.id if loser is not None and loser.id != row.id else 0
     return row
 
@@ -250,8 +250,9 @@ def lag(conn: sqlite3.Connection, sizes: Mapping[str, int]) -> int:
 def mark_unreadable(conn: sqlite3.Connection, file: SourceFile, reason: str) -> None:
     """Note that a file cannot be opened, and why; it is tried again at every sweep."""
     row = by_path(conn, file.path) or _new(file)
-    row.status, row.last_error, row.size = "unreadable", reason, -1
-    save(conn, row)
+    if (row.status, row.last_error) != ("unreadable", reason):
+        row.status, row.last_error, row.size = "unreadable", reason, UNREAD
+        save(conn, row)
 
 
 def unreadable(conn: sqlite3.Connection) -> list[tuple[str, str]]:

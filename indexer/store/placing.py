@@ -104,12 +104,12 @@ class Placer:
         Says whether its rows should follow: not to where the very same file has it now."""
         better, improved = own.position < 0, False
         if _terms(new) != _terms(own):
-            better = improved = _terms(new) < _terms(own)
+            better = improved = _terms(new) < _terms(own)  # a place on worse terms is none, not even for a while
         elif own.file == new.file:
             better = better or new.position < own.position
-        elif not better:
-            better = improved = self._standing(new, session.age) < self._standing(own, session.age)
-        if better:
+        else:
+            improved = self._standing(new, session.age) < self._standing(own, session.age)
+        if better or improved:
             self._members.put(uuid, new._replace(flags=new.flags | own.flags & OWNER))
             session.renumber = True
         return improved

@@ -223,11 +223,14 @@ class Sessions:
         return {file_id: position or 0 for file_id, position in self._conn.execute(sql, (session_id,))}
 
     def _age(self, session: Session, file: FileRow, fact: Facts, from_start: bool) -> None:
-        """Note the session's first time in this file, and take the age that follows from all its files."""
+        """Note the session's first time in this file, and take the age that follows from all its files.
+
+        A time is never unlearned: a file that is read again because of it would be for ever."""
         insert = (
             "INSERT INTO session_files (session_db_id, file_id, is_agent, first_epoch) VALUES (?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET first_epoch = excluded.first_epoch "
-            "WHERE (first_epoch IS NULL OR ?) AND first_epoch IS NOT excluded.first_epoch RETURNING 1"
+            "WHERE (first_epoch IS NULL OR ?) AND first_epoch IS NOT excluded.first_epoch "
+            "AND excluded.first_epoch IS NOT NULL RETURNING 1"
         )
         values = (session.id, file.id, file.is_agent, fact.first, from_start)
         if not self._conn.execute(insert, values).fetchone():

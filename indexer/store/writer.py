@@ -252,7 +252,9 @@ class Writer:
         session = self._sessions.get(session_id)
         if isinstance(record, AgentLink):
             self._put_agent(session, record)
-        elif isinstance(record, Title) and not turn.file.is_agent:
+        elif turn.file.is_agent:
+            return  # a repetition of what the main file says
+        elif isinstance(record, Title):
             set_title(session, turn.file.id, record)
         elif isinstance(record, QueueOperation) and not turn.provisional:
             self._queue.add(session, turn.file.id, placed.position, time, self._version, record)

@@ -105,7 +105,11 @@ class Weather(RuleBasedStateMachine):
     def append(self, path: Path, data: bytes) -> None:
         with path.open("ab") as file:
             file.write(data)
-        self.rests.pop(path, None)
+        self.disturb(path)
+
+    def disturb(self, path: Path) -> None:
+        """What is torn there, under whatever name, is not to be completed any more."""
+        self.rests = {at: rest for at, rest in self.rests.items() if at.exists() and not at.samefile(path)}
 
     def reachable(self) -> list[Path]:
         linked = any(path.is_symlink() for path in self.root.iterdir())
@@ -164,7 +168,7 @@ class Weather(RuleBasedStateMachine):
         files = self.files()
         path = files[at % len(files)] if files else None
         if path is not None:
-            self.rests.pop(path, None)
+            self.disturb(path)
         return path
 
     @rule(at=any_file, size=part)
@@ -186,6 +190,8 @@ class Weather(RuleBasedStateMachine):
     def move_or_copy(self, at: int, folder: str, name: str, leave: bool) -> None:
         if path := self.old(at):
             there = self.root / folder / (path.name if name == "kept" else f"{name}.jsonl")
+            if there.exists():
+                self.disturb(there)
             if leave:
                 there.write_bytes(path.read_bytes())
             else:
@@ -193,6 +199,7 @@ class Weather(RuleBasedStateMachine):
 
     @rule(at=any_file, other=any_file)
     def swap(self, at: int, other: int) -> None:
+        """Two files take each other's name."""
         one, two = self.old(at), self.old(other)
         if one and two and one != two:
             scratch = one.rename(one.with_suffix(".swap"))

@@ -167,6 +167,16 @@ def test_a_copy_elsewhere_stands_in_for_a_line_that_left(desk: Desk) -> None:
     assert members(desk)["a"] == ("-w-a/a-copy.jsonl", 1, OWNER)
 
 
+def test_a_better_file_speaks_even_while_the_other_is_read_again(desk: Desk) -> None:
+    other = desk.file("a", name="x")
+    desk.write(other, entry("u1", HELLO, time=5))
+    desk.again(other)
+    read(desk, ("a", {"time": 9}))
+    assert owner(desk)[:2] == ("a", 9)
+    desk.write(other, entry("u1", HELLO, time=5))
+    assert owner(desk)[:2] == ("a", 9)
+
+
 def test_the_best_copy_is_read_again_rather_than_another_of_its_session(desk: Desk) -> None:
     read(desk, ("a", {"time": 5}), ("b", {"time": 5, "cwd": "/mine"}))
     desk.write(desk.file("b", name="a-old"), entry("u1", HELLO, session="b", time=1, cwd="/other"))

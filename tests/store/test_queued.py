@@ -85,6 +85,11 @@ def test_each_file_has_a_queue_of_its_own(desk: Desk) -> None:
     assert queued(desk) == []
 
 
+def test_lines_repeated_in_an_agents_file_are_none(desk: Desk) -> None:
+    desk.write(desk.file(agent="x"), begun(sidechain=True), *handed("and this"))
+    assert desk.rows("SELECT * FROM queue_operations") == queued(desk) == []
+
+
 # --- twins
 
 

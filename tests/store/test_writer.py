@@ -233,3 +233,16 @@ def test_a_file_in_hand_is_read_again_after_its_turn(desk: Desk) -> None:
     desk.write(file, entry("u2", Prompt("more"), session="b", time=1))
     assert desk.to_read_again() == ["b.jsonl"]
     assert file.generation == 1
+
+
+def test_a_file_is_not_read_again_for_ever(desk: Desk) -> None:
+    """Its first line is undated, so that with every start the session's age might seem to change."""
+    desk.write(desk.file("a"), entry("u1", Prompt("hello"), time=10), entry("u3", Prompt("x"), time=11))
+    file = desk.file("b")
+    lines = [entry("u1", Prompt("hello"), session="b", time=None), entry("u2", Prompt("more"), session="b", time=1)]
+    turns = 0
+    while file.line_no < len(lines) and turns < 9:
+        desk.write(file, lines[file.line_no])
+        turns += 1
+    assert turns == 4
+    assert (file.generation, desk.to_read_again()) == (1, [])

@@ -30,7 +30,11 @@ from indexer.store.connection import transaction
 
 class Nursery:
     """The parent. Children are known by their pid; what becomes of them is a return code as in
-    `subprocess`: negative for a signal."""
+    `subprocess`: negative for a signal. home: the HOME of all of them."""
+
+    def __init__(self, home: Path) -> None:
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+        self._env |= {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
 
     def __enter__(self) -> Nursery:
         self._parent = subprocess.Popen(
@@ -38,7 +42,7 @@ class Nursery:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env=self._env,
         )
         return self
 

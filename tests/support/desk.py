@@ -89,7 +89,7 @@ class Desk:
             file.start_over()
         elif not turn.provisional:
             file.line_no += len(turn.placed)
-            file.offset = file.line_no * 100
+            file.offset = file.size = file.line_no * 100
         checkpoints.save(self.conn, file)
         file.reread = False
 

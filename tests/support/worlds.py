@@ -143,8 +143,6 @@ class Maker:
         }
         if self.number(9) == 9 or file.undated:
             del made["timestamp"]
-        if self.number(19) == 19:
-            del made["cwd"]
         file.records.append(made)
         return made
 
