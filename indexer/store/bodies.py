@@ -11,9 +11,9 @@ from indexer.text import clean, cut, json_text, search_tokens, storable
 STORED = 64 << 10
 """Bytes of UTF-8 that are stored of an input and of a response."""
 INPUT_INDEXED = 1_024
-"""Characters of input strings that are indexed (DECISIONS, search text)."""
+"""Bytes of UTF-8 of input strings that are indexed (DECISIONS, search text)."""
 RESULT_INDEXED = 512
-"""Characters of a result's beginning, and of its end, that are indexed."""
+"""Bytes of UTF-8 of a result's beginning, and of its end, that are indexed (ibid.)."""
 
 
 def dump(value: object) -> tuple[str, bytes]:
@@ -44,8 +44,9 @@ def input_text(value: object) -> str:
     while stack and room > 0:
         item = stack.pop()
         if isinstance(item, str):
-            parts.append(clean(item[:room]))
-            room -= len(item)
+            part = _head(clean(item[:room]), room)
+            parts.append(part)
+            room -= _size(part)
         elif isinstance(item, dict):
             stack.extend(reversed(list(item.values())))
         elif isinstance(item, list):
@@ -54,9 +55,24 @@ def input_text(value: object) -> str:
 
 
 def result_tokens(response: str) -> str:
-    """Index text of a result: its first and last 512 characters."""
+    """Index text of a result: its first and last 512 bytes."""
     if not response:
         return ""
-    if len(response) > 2 * RESULT_INDEXED:
-        response = f"{response[:RESULT_INDEXED]}\n{response[-RESULT_INDEXED:]}"
-    return "\n" + search_tokens(response)
+    ends = f"{_head(response, RESULT_INDEXED)}\n{_tail(response, RESULT_INDEXED)}"
+    return "\n" + search_tokens(response if len(response) <= 2 * RESULT_INDEXED >= _size(response) else ends)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _head(text: str, room: int) -> str:
+    """The characters that fit into `room` bytes from the start."""
+    text = text[:room]
+    return text if text.isascii() else text.encode()[:room].decode("utf-8", "ignore")
+
+
+def _tail(text: str, room: int) -> str:
+    """The characters that fit into `room` bytes at the end."""
+    text = text[-room:]
+    return text if text.isascii() else text.encode()[-room:].decode("utf-8", "ignore")

@@ -26,19 +26,16 @@ from indexer.records import (
     Unreadable,
 )
 from indexer.store import numbering
-from indexer.store.bodies import dump
 from indexer.store.checkpoints import FileRow, read_again, restart, save
 from indexer.store.membership import FORKED, SIDECHAIN, Members, shared_by
 from indexer.store.messages import Messages
-from indexer.store.placing import NEW, WIN, Context, Placer
+from indexer.store.placing import NEW, Context, Placer
 from indexer.store.prompts import Prompts
 from indexer.store.queued import Queue
 from indexer.store.rows import Rows
 from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions, set_title
 from indexer.store.tools import Tools
-from indexer.text import cut
-
-EVENT_LIMIT = 8 << 10
+from indexer.store.turn_events import TurnEvents
 
 
 class Placed(NamedTuple):
@@ -83,19 +80,21 @@ class Writer:
         self._tools = Tools(conn, self._rows, self._placer, platform)
         self._dead: list[tuple[object, ...]] = []
         self._summaries: list[tuple[str, str]] = []
-        self._undated: list[FileRow] = []
+        self._undated: list[tuple[FileRow, int]] = []
         self._made: set[int] = set()
         self._uuids: set[str] = set()
         self._keys: set[str] = set()
         self._identities: set[str] = set()
         self._version: str | None = None
         self._first_ids = self._rows.last_ids()
+        # No method of this object's own: the cycle would keep every transaction's rows until a collection,
+        # and a bulk load collects nothing (200 MB at 500 MB of transcripts).
         self._puts: dict[type, Callable[[Context, Any, int], None]] = {
             ToolUse: self._tools.put,
             ToolResult: self._tools.put_result,
             AssistantText: self._messages.put,
             Prompt: self._prompts.put,
-            TurnEvent: self._put_event,
+            TurnEvent: TurnEvents(self._rows).put,
         }
 
     def write(self, turns: Sequence[Turn]) -> Written:
@@ -166,11 +165,12 @@ class Writer:
     def _date_first(self, turn: Turn, times: list[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
         """Records before the first dated one take its time, also those of earlier turns."""
         file = turn.file
-        file.first_epoch = next((time for time, _ in times if time is not None), None)
-        if file.first_epoch is None:
+        first = next((place for place, (time, _) in enumerate(times) if time is not None), None)
+        if first is None:
             return [(None, "none")] * len(times)
+        file.first_epoch = times[first][0]
         if turn.provisional or file.id not in self._made:
-            self._undated.append(file)
+            self._undated.append((file, turn.placed[first].position))
         return [(file.first_epoch if time is None else time, source) for time, source in times]
 
     def _load(self) -> None:
@@ -259,16 +259,6 @@ class Writer:
         elif isinstance(record, QueueOperation) and not turn.provisional:
             self._queue.add(session, turn.file.id, placed.position, time, self._version, record)
 
-    def _put_event(self, context: Context, event: TurnEvent, ordinal: int) -> None:
-        if context.mode is NEW:
-            data = cut(dump(event.data)[0], EVENT_LIMIT)
-            self._rows.events.append((context.uuid, ordinal, context.session.id, context.time, event.kind, data))
-        elif context.mode is WIN:
-            self._rows.update(
-                "UPDATE turn_events SET session_db_id = ?, created_at_epoch = ? WHERE uuid = ? AND ordinal = ?",
-                context.session.id, context.time, context.uuid, ordinal,
-            )  # fmt: skip
-
     def _put_agent(self, session: Session, link: AgentLink) -> None:
         """Of two calls that drove one sub-agent the smaller id stands, in any order of reading; of two
         types and descriptions likewise."""
@@ -299,8 +289,8 @@ class Writer:
         self._conn.executemany(sql, self._dead)
 
     def _settle(self, files: dict[int, FileRow]) -> None:
-        for file in self._undated:
-            numbering.date_undated(self._conn, file)
+        for file, position in self._undated:
+            numbering.date_undated(self._conn, file, position)
             self._sessions.disturb(numbering.sharing(self._conn, file))
         self._sessions.disturb(self._placer.disturbed | self._queue.store())
         sessions = self._sessions.all()

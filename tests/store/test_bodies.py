@@ -78,6 +78,11 @@ def test_no_more_than_a_kilobyte_of_an_input() -> None:
     assert (text.count("a"), text.count("b"), "c" in text) == (1_000, INPUT_INDEXED - 1_000, False)
 
 
+def test_bytes_count_not_characters() -> None:
+    assert len(input_text(["码" * 1_000])) == INPUT_INDEXED // 3
+    assert input_text(["码" * 300, "b" * 200]) == "码" * 300 + "\n" + "b" * (INPUT_INDEXED - 900)
+
+
 def test_what_sqlite_cannot_hold_is_replaced() -> None:
     assert input_text({"a": "x\0y\ud83d"}) == "x\ufffdy\ufffd"
 
@@ -102,3 +107,9 @@ def test_a_long_result_by_its_ends() -> None:
     tokens = result_tokens(text)
     assert "middle" not in tokens
     assert (tokens.count("a"), tokens.count("b")) == (RESULT_INDEXED, RESULT_INDEXED)
+
+
+def test_the_ends_of_a_long_result_are_cut_between_characters() -> None:
+    assert result_tokens("é" * RESULT_INDEXED) == "\n" + "é" * RESULT_INDEXED
+    tokens = result_tokens("x" + "é" * RESULT_INDEXED + "y")
+    assert tokens == "\nx" + "é" * (RESULT_INDEXED // 2 - 1) + "\n" + "é" * (RESULT_INDEXED // 2 - 1) + "y"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 
 import pytest
-from desk import NOON, Desk, call, entry, result, said
+from desk import NOON, Desk, call, entry, resolve, result, said
 
 from indexer.records import AgentLink, Ignored, Prompt, QueueOperation, ToolResult, TurnEvent, Unreadable
-from indexer.store.writer import EVENT_LIMIT, Turn, Writer
+from indexer.store.writer import Placed, Turn, Writer
 
 
 @pytest.fixture
@@ -36,6 +38,19 @@ def test_reading_again_adds_nothing(desk: Desk) -> None:
     lines = [entry("u1", Prompt("hello")), entry("u2", said("m1", "on it"), call("toolu_1"))]
     desk.write(file, *lines)
     assert desk.again(file, *lines) == (0, 0, 0, 0, 0)
+
+
+def test_a_writer_is_gone_with_its_transaction_without_a_collection(desk: Desk) -> None:
+    """A bulk load runs without the collector: what holds itself would stay, with all its rows."""
+    desk.conn.execute("BEGIN")
+    writer = Writer(desk.conn, "claude", resolve)
+    writer.write([Turn(desk.file(), [Placed(1, 0, entry("u1", Prompt("a"), said("m1", "x"), call("toolu_1")))])])
+    gone = weakref.ref(writer)
+    gc.disable()
+    del writer
+    gc.enable()
+    desk.conn.execute("ROLLBACK")
+    assert gone() is None
 
 
 def test_nothing_is_committed_here(desk: Desk) -> None:
@@ -121,6 +136,28 @@ def test_a_time_that_comes_later_dates_what_stood_before_it(desk: Desk, provisio
     assert times == {NOON + 7}
 
 
+def test_no_row_of_any_kind_stays_undated(desk: Desk) -> None:
+    file = desk.file()
+    line = entry("u1", Prompt("a"), said("m1", "x"), call("toolu_1"), TurnEvent("exit", {}), time=None)
+    desk.write(file, line, entry("u2", result("toolu_1"), time=None), entry("u3", result("toolu_2"), time=None))
+    desk.write(file, entry("u4", said("m2", "y"), time=7))
+    undated = {
+        table: desk.one(f"SELECT count(*) FROM {table} WHERE created_at_epoch IS NULL")
+        for table in ("user_prompts", "assistant_messages", "assistant_texts", "tool_uses", "turn_events",
+                      "unmatched_results", "search_texts")
+    }  # fmt: skip
+    assert not any(undated.values()), undated
+
+
+def test_what_stands_after_the_first_time_keeps_what_it_had(desk: Desk) -> None:
+    """Read again, a file is dated anew; that touches nothing but what had no time."""
+    file = desk.file()
+    lines = [entry("u1", Prompt("a"), time=None), entry("u2", Prompt("b"), time=7), entry("u3", Prompt("c"), time=9)]
+    desk.write(file, *lines)
+    desk.again(file, *lines)
+    assert dated(desk) == [("u1", 7, "neighbour"), ("u2", 7, "record"), ("u3", 9, "record")]
+
+
 def test_a_last_line_that_was_taken_early_is_dated_when_the_file_is(desk: Desk) -> None:
     file = desk.file()
     desk.write(file, entry("u1", Prompt("a"), time=None), provisional=True)
@@ -158,36 +195,7 @@ def test_a_last_line_that_may_go_on_counts_nothing(desk: Desk) -> None:
     assert desk.one("SELECT count(*) FROM user_prompts") == 1
 
 
-# --- events and sub-agents
-
-
-def events(desk: Desk) -> list[tuple[object, ...]]:
-    sql = "SELECT e.uuid, ordinal, content_session_id, kind, data, created_at_epoch - ? FROM turn_events e "
-    return desk.rows(sql + "JOIN sdk_sessions s ON s.id = e.session_db_id ORDER BY 1, 2", NOON)
-
-
-def test_events_are_kept_by_record_and_place(desk: Desk) -> None:
-    file = desk.file()
-    line = entry("u1", TurnEvent("exit", {"code": 1}), Ignored("x"), TurnEvent("plan", {"text": "é"}), time=4)
-    desk.write(file, line)
-    wanted = [("u1", 0, "a", "exit", '{"code":1}', 4), ("u1", 2, "a", "plan", '{"text":"é"}', 4)]
-    assert events(desk) == wanted
-    desk.again(file, line)
-    assert events(desk) == wanted
-
-
-def test_an_events_data_is_capped(desk: Desk) -> None:
-    desk.write(desk.file(), entry("u1", TurnEvent("plan", {"text": "é" * EVENT_LIMIT})))
-    (text,) = [str(row[4]) for row in events(desk)]
-    assert len(text.encode()) < EVENT_LIMIT + 60
-    assert "[truncated: " in text
-
-
-def test_events_move_to_the_origin_with_its_time(desk: Desk) -> None:
-    line = TurnEvent("exit", {})
-    desk.write(desk.file("b"), entry("u1", line, session="b", time=50, forked_from="a"))
-    desk.write(desk.file("a"), entry("u1", line, time=4))
-    assert events(desk) == [("u1", 0, "a", "exit", "{}", 4)]
+# --- sub-agents
 
 
 def agents(desk: Desk) -> list[tuple[object, ...]]:
