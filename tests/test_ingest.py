@@ -454,6 +454,34 @@ def test_the_longest_line_is_read_and_one_byte_more_is_not(memory: Memory, monke
     assert memory.file(path)["line_no"] == 3
 
 
+def test_a_line_too_long_that_never_ends_is_read_once_and_said_to_be(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = talk("a", "one").write(memory.root)
+    offset = path.stat().st_size
+    append(path, b"x" * 100)
+    monkeypatch.setattr(ingest, "LONGEST", 99)
+    memory.read()
+    found = "SELECT offset, length, line, reason FROM dead_letters"
+    assert memory.rows(found) == [(offset, 100, 3, "line of 100 bytes is longer than the limit")]
+    before = memory.conn.total_changes
+    assert (memory.sweep(), memory.conn.total_changes, memory.prompts) == ([], before, ["one"])
+
+
+def test_the_end_of_a_line_too_long_goes_past_it_and_tells_of_it_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = talk("a", "one")
+    path = session.write(memory.root)
+    append(path, b"x" * 1000)
+    monkeypatch.setattr(ingest, "LONGEST", 900)
+    monkeypatch.setattr(ingest, "read_lines", partial(read_lines, longest=900))
+    memory.read()
+    append(path, b"\n" + more(session, "two"))
+    memory.read()
+    assert (memory.prompts, memory.one("SELECT count(*) FROM dead_letters")) == (["one", "two"], 1)
+
+
 # -- a last line without newline -------------------------------------------------------------------
 
 

@@ -30,6 +30,7 @@ _SECONDS_BELOW = 100_000_000_000
 _TIME_MOST = 253_402_300_800_000
 _PROGRESS_HEAD = 1024
 _PROGRESS_MARK = b'"type":"progress","data":'
+_LONG = 8 << 20
 _GLUED = b'{"parentUuid"'
 _ENVELOPE = ("uuid", "sessionId", "isSidechain", "timestamp", "cwd", "version", "gitBranch")
 _envelope = itemgetter(*_ENVELOPE)
@@ -67,6 +68,8 @@ class ClaudeCode:
         brace = data.find(b"{", 1, _PROGRESS_HEAD)
         if data.startswith(_PROGRESS_MARK, brace - len(_PROGRESS_MARK)) and data.find(_GLUED, brace) < 0:
             return _PROGRESS_LINE
+        if len(data) > _LONG and salvage.too_many_values(data):
+            return (_alone(Unreadable("too-many-values", 0, len(data))),)
         try:
             value = orjson.loads(data)
         except orjson.JSONDecodeError:
