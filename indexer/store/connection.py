@@ -151,6 +151,31 @@ def open_reader(home: Path) -> sqlite3.Connection:
 
     Raises NoDatabase when nothing has been indexed, CorruptDatabase, NewerDatabase, Busy.
     """
+    try:
+        return _reader(home)
+    except IndexerError as error:
+        if getattr(error.__cause__, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
+            raise
+    _roll_back(home)
+    return _reader(home)
+
+
+def _roll_back(home: Path) -> None:
+    """Have SQLite deal with a rollback journal that another program left beside the database: a reader may
+    not, and we leave none. Garbage is dropped, a change that was begun is undone."""
+    try:
+        conn = sqlite3.connect(database_path(home), isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
+        try:
+            conn.execute("SELECT 1 FROM sqlite_master").fetchone()
+        finally:
+            conn.close()
+    except sqlite3.Error as error:
+        raise IndexerError(
+            f"{database_path(home)}-journal is in the way: {error}", "stop `watch`, and run any command once more"
+        ) from error
+
+
+def _reader(home: Path) -> sqlite3.Connection:
     path = database_path(home)
     if not path.exists():
         raise NoDatabase(f"there is no memory yet in {home}", "run `transcript-indexer rescan` first")

@@ -10,7 +10,7 @@ import pytest
 from schema_fixture import dump, filled
 from stores import read, store
 
-from indexer.errors import NewerDatabase
+from indexer.errors import CorruptDatabase, NewerDatabase
 from indexer.store import migrations
 from indexer.store.migrations import SCHEMA_VERSION, STEPS, check_version, migrate
 
@@ -112,6 +112,17 @@ def test_a_newer_database_is_refused_and_not_touched() -> None:
     conn.execute("INSERT INTO schema_versions VALUES (?, 'from the future', '')", (SCHEMA_VERSION + 1,))
     before = objects(conn)
     with pytest.raises(NewerDatabase, match=str(SCHEMA_VERSION + 1)):
+        migrate(conn)
+    assert objects(conn) == before
+
+
+@pytest.mark.parametrize("columns", ["id, version, applied_at", "version", "version, name, applied_at"])
+def test_another_programs_database_is_refused_though_it_counts_versions_too(columns: str) -> None:
+    conn = new()
+    conn.executescript(f"CREATE TABLE schema_versions ({columns}); CREATE TABLE photos (name TEXT)")
+    conn.execute("INSERT INTO schema_versions (version) VALUES (1)")
+    before = objects(conn)
+    with pytest.raises(CorruptDatabase, match="not one of transcript-indexer"):
         migrate(conn)
     assert objects(conn) == before
 
