@@ -160,9 +160,10 @@ class Daemon:
         if change is Sweep.FULL:
             self._sweep(now)
         elif change is Sweep.HOT:
-            swept = self._sweeper.hot()
+            swept = self._sweeper.hot(thorough=self._watch.status.mode == "polling")
             self._grow_quiet(now)
             self._take(swept)
+            self._watch.report_hot(swept.cpu)
             self._watch.report_missed(swept.missed)
         elif not isinstance(change, Sweep):
             self._take(self._sweeper.look(change))
