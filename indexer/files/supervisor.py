@@ -98,7 +98,11 @@ class Supervisor:
     @property
     def remedy(self) -> str:
         """What the user can do about it, or ""."""
-        return self._fault.remedy if self._fault else ""
+        if self._fault:
+            return self._fault.remedy
+        return (
+            "" if self._roots.folders else "start Claude Code, or name the folders of your transcripts in sources.roots"
+        )
 
     def tick(self, now: float) -> bool:
         """Look at everything, once a second. True when only a full sweep can make good what happened."""

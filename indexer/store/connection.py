@@ -33,6 +33,17 @@ CACHE_KIB = 16_384
 
 _CORRUPT = ("malformed", "not a database", "disk image")
 _BUSY = ("locked", "busy")
+_BUSY_HINT = (
+    "try again in a moment; if it lasts, another program (a database browser, say) has begun to write and not "
+    "ended: close it"
+)
+_NO_ROOM = {
+    "disk is full": ("the disk is full", "make room on the disk that holds the memory; nothing is lost meanwhile"),
+    "disk I/O error": (
+        "the database cannot be written: disk I/O error",
+        "look for a full disk, a quota or a limit on file sizes (ulimit -f) where the memory is",
+    ),
+}
 
 
 def database_path(home: Path) -> Path:
@@ -227,5 +238,8 @@ def translated() -> Iterator[None]:
                 f"the database is damaged: {text}", "move it away and run `transcript-indexer rescan`"
             ) from error
         if any(word in text for word in _BUSY):
-            raise Busy(f"the database is busy: {text}", "try again in a moment") from error
+            raise Busy(f"the database is busy: {text}", _BUSY_HINT) from error
+        for words, (message, hint) in _NO_ROOM.items():
+            if words in text:
+                raise IndexerError(message, hint) from error
         raise IndexerError(f"SQLite: {text}", "run `transcript-indexer status` to see the state") from error

@@ -190,10 +190,11 @@ def test_row_23_a_missing_root_is_waited_for(world: Any, build: Build, tmp_path:
     late = tmp_path / "late"
     supervisor = build(late)
     assert supervisor.reason == f"waiting for {late} to appear"
+    assert "sources.roots" in supervisor.remedy
     assert not after(world, supervisor, 10)
     late.mkdir()
     assert after(world, supervisor, 30)
-    assert (world.observer.folders, supervisor.reason) == ([str(late)], "")
+    assert (world.observer.folders, supervisor.reason, supervisor.remedy) == ([str(late)], "", "")
 
 
 def test_one_missing_root_of_several_is_no_trouble(build: Build, root: Path, tmp_path: Path) -> None:
