@@ -94,6 +94,8 @@ class Daemon:
         self._status_at = self._idle_at = self._alive_at = float("-inf")
         self._notify, self._ready = Notifier(env), False
         self._worked_at: float | None = None
+        self._tell(clock())  # on a disk that fills up later, this file can be written over
+        self._status_at = float("-inf")
 
     def _open(self) -> Connection:
         conn = open_writer(self._config.home)
@@ -146,10 +148,7 @@ class Daemon:
         except (IndexerError, OSError) as error:
             self._stall(error, now)
         self._report(now)
-        try:
-            self._tell(now)
-        except OSError as error:  # that there is no status is no reason to stop reading
-            events.failed("status", error)
+        self._tell(now)
         return change is not None or (bool(self._pending) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
@@ -329,7 +328,10 @@ class Daemon:
             "events": events.snapshot(),
             "updated_at": int(self._wall() * 1000),
         }
-        status_file.write(self._config.home, state)
+        try:
+            status_file.write(self._config.home, state)
+        except OSError as error:  # that there is no status is no reason to stop reading
+            events.failed("status", error)
 
     def _condition(self) -> Trouble:
         """All that is wrong now."""

@@ -30,6 +30,8 @@ DEATHS = 3
 DEATHS_WITHIN = 600.0
 MISSES = 3
 
+_NO_ROOT = "start Claude Code, or name the folders of your transcripts in sources.roots"
+
 VANISHED = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
