@@ -587,6 +587,7 @@ def locked(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
 def test_row_15_an_unreadable_folder_is_told_of_until_it_is_readable(
     service: Service, root: Path, home: Path, locked: set[str]
 ) -> None:
+    """The refusal is simulated: to root nothing is closed."""
     path = talk("a", "one").write(root)
     service.sweep()
     talk("b", "two").write(root)

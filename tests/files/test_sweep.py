@@ -92,6 +92,7 @@ def test_any_change_is_found(sweeper: Sweeper, root: Path, lay: Lay, change: str
 
 
 def test_row_18_a_clock_set_back_hides_no_change(sweeper: Sweeper, root: Path, lay: Lay, wall: SimpleNamespace) -> None:
+    """The clock is simulated."""
     path = lay(root, "p/a.jsonl")
     settle(sweeper, sweeper.full())
     wall.now = 0

@@ -148,6 +148,7 @@ def test_hints_without_end_do_not_put_off_a_sweep(world: Any, watch: Watch) -> N
 
 
 def test_the_wall_clock_decides_nothing(world: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 18 of the matrix. The clock is simulated."""
     monkeypatch.setattr(time, "time", lambda: -1e9)
     assert over(world, watch, 300).count(SWEEP) == 1
 
@@ -182,6 +183,7 @@ def test_a_dead_observer_brings_a_sweep_before_and_after_its_successor(world: An
 
 
 def test_row_29_waking_from_sleep_brings_a_sweep(world: Any, watch: Watch) -> None:
+    """The sleep is simulated."""
     world.slept += 3600
     assert over(world, watch, 1) == [SWEEP]
 
@@ -226,7 +228,7 @@ def silence(world: Any, watch: Watch, sweeps: int) -> None:
 
 
 def test_simulated_fsevents_that_drop_their_hints_lead_to_polling(world: Any, watch: Watch) -> None:
-    """macOS cannot be run here: its drops are silent, which is all that matters to us."""
+    """Row 27 of the matrix, too. macOS cannot be run here: its drops are silent, which is all that matters to us."""
     silence(world, watch, 3)
     assert watch.status.mode == "polling"
     assert watch.status.missed == 3
