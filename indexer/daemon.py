@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain, islice
 
 from indexer import condition, events, status_file
@@ -68,11 +69,10 @@ class Daemon:
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
         self._lock = WriterLock(config.home)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._lock.release)
             self._conn = self._open()
-        except BaseException:
-            self._lock.release()
-            raise
+            undo.pop_all()
         with translated():
             known = checkpoints.known_stats(self._conn, source.parser_version)
         self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))

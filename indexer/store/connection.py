@@ -14,7 +14,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -198,11 +198,10 @@ def _reader(home: Path) -> sqlite3.Connection:
         conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         conn.execute("PRAGMA query_only = ON")
         conn.execute("PRAGMA trusted_schema = OFF")
-    try:
+    with ExitStack() as undo:
+        undo.callback(conn.close)
         _check_readable(conn, home)
-    except BaseException:
-        conn.close()
-        raise
+        undo.pop_all()
     return conn
 
 
@@ -215,15 +214,15 @@ def _check_readable(conn: sqlite3.Connection, home: Path) -> None:
 
 @contextmanager
 def transaction(conn: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """BEGIN IMMEDIATE … COMMIT; anything raised rolls back. Holds no lock while it waits to begin."""
+    """BEGIN IMMEDIATE … COMMIT; anything raised rolls back, also by a COMMIT that finds the disk full. Holds no
+    lock while it waits to begin."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield conn
-    except BaseException:
+        conn.execute("COMMIT")
+    finally:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
-        raise
-    conn.execute("COMMIT")
 
 
 @contextmanager

@@ -110,7 +110,6 @@ def _run(conn: sqlite3.Connection, step: Step) -> None:
     record = f"INSERT OR IGNORE INTO schema_versions VALUES ({step.version}, '{step.name}', {now});"
     try:
         conn.executescript(f"BEGIN IMMEDIATE;\n{sql}\n{record}\nCOMMIT;")
-    except BaseException:
+    finally:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
-        raise
