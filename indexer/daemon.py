@@ -12,11 +12,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain, islice
 
-import orjson
-
-from indexer import events
+from indexer import condition, events, status_file
+from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
 from indexer.files.discover import Found, default_roots
@@ -38,7 +38,6 @@ ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
 WAITED = 10
 """Of these, so many are those that have waited longest."""
-STATUS = "status.json"
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 UPKEEP_AFTER = 60.0
@@ -70,11 +69,10 @@ class Daemon:
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
         self._lock = WriterLock(config.home)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._lock.release)
             self._conn = self._open()
-        except BaseException:
-            self._lock.release()
-            raise
+            undo.pop_all()
         with translated():
             known = checkpoints.known_stats(self._conn, source.parser_version)
         self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
@@ -91,10 +89,13 @@ class Daemon:
         self._quiet: set[str] = set()
         self._since: dict[str, tuple[Stat | None, float]] = {}
         self._delay, self._retry_at = 0.0, 0.0
-        self._trouble = ""
+        self._trouble: Trouble | None = None
+        self._hidden: dict[str, str] = {}
         self._status_at = self._idle_at = self._alive_at = float("-inf")
         self._notify, self._ready = Notifier(env), False
         self._worked_at: float | None = None
+        self._tell(clock())  # on a disk that fills up later, this file can be written over
+        self._status_at = float("-inf")
 
     def _open(self) -> Connection:
         conn = open_writer(self._config.home)
@@ -124,7 +125,7 @@ class Daemon:
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
-        (self._config.home / STATUS).unlink(missing_ok=True)
+        status_file.clear(self._config.home)
         self._lock.release()
 
     def step(self) -> bool:
@@ -147,11 +148,7 @@ class Daemon:
         except (IndexerError, OSError) as error:
             self._stall(error, now)
         self._report(now)
-        try:
-            with translated():
-                self._tell(now)
-        except (IndexerError, OSError) as error:  # that there is no status is no reason to stop reading
-            events.failed("status", error)
+        self._tell(now)
         return change is not None or (bool(self._pending) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
@@ -160,9 +157,11 @@ class Daemon:
         if change is Sweep.FULL:
             self._sweep(now)
         elif change is Sweep.HOT:
-            swept = self._sweeper.hot()
+            swept = self._sweeper.hot(thorough=self._watch.status.mode == "polling")
             self._grow_quiet(now)
             self._take(swept)
+            self._look_behind()
+            self._watch.report_hot(swept.cpu)
             self._watch.report_missed(swept.missed)
         elif not isinstance(change, Sweep):
             self._take(self._sweeper.look(change))
@@ -175,6 +174,7 @@ class Daemon:
             if not os.path.lexists(path):
                 lost.append(path)
         swept = self._sweeper.full()
+        self._hidden = dict(swept.problems)
         below = tuple(f"{path}/" for path in swept.problems)
         self._take(swept)
         self._lose([path for path in lost if not path.startswith(below)])
@@ -186,6 +186,16 @@ class Daemon:
         events.sweep(
             files=len(swept.directories), changed=len(swept.changed), missed=swept.missed, seconds=self._clock() - now
         )
+
+    def _look_behind(self) -> None:
+        """What could not be read may be readable by now: no hint tells of that."""
+        open_now = [path for path in self._hidden if os.access(path, os.R_OK | os.X_OK) or not os.path.lexists(path)]
+        for path in open_now:
+            del self._hidden[path]
+        if open_now:
+            looked = self._sweeper.look(open_now)
+            self._hidden |= looked.problems
+            self._take(looked)
 
     def _take(self, swept: Swept) -> None:
         """Queue what differs from what was read, the newest last."""
@@ -274,20 +284,22 @@ class Daemon:
         self._delay = min(max(first, self._delay * 2), longest)
         self._retry_at = now + self._delay
         self._idle_at = float("-inf")  # the next try writes, whether or not there is anything to read
-        self._trouble = str(error)
-        events.stalled(self._trouble, self._delay)
+        self._trouble = condition.of_error(error)
+        self._status_at = float("-inf")
+        events.stalled(self._trouble.reason, self._delay)
 
     def _recover(self) -> None:
         if self._trouble:
-            events.recovered(self._trouble)
-        self._delay, self._retry_at, self._trouble = 0.0, 0.0, ""
+            events.recovered(self._trouble.reason)
+            self._status_at = float("-inf")
+        self._delay, self._retry_at, self._trouble = 0.0, 0.0, None
 
     # -- status ------------------------------------------------------------------------------------
 
     def _report(self, now: float) -> None:
         """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
         a step that hangs is noticed."""
-        status = f"{self._trouble or self._watch.status.reason or 'up to date'}; {len(self._pending)} files to read"
+        status = f"{self._condition().reason or 'up to date'}; {len(self._pending)} files to read"
         if not self._ready:
             self._ready = True
             self._notify.ready(status)
@@ -300,29 +312,40 @@ class Daemon:
         if now - self._status_at < STATUS_SECONDS:
             return
         self._status_at = now
-        watch = self._watch.status
-        sizes = {path: found.stat.size for path, found in self._pending.items()}
+        watch, wrong = self._watch.status, self._condition()
         state = {
             "pid": os.getpid(),
             "mode": watch.mode,
-            "reason": watch.reason or self._trouble,
-            "remedy": watch.remedy,
+            "reason": wrong.reason,
+            "remedy": wrong.remedy,
             "watches": watch.watches,
             "directories": watch.directories,
             "overflows": watch.overflows,
             "missed": watch.missed,
             "restarts": watch.restarts,
             "pending_files": len(self._pending),
-            "lag_bytes": checkpoints.lag(self._conn, sizes),
+            "lag_bytes": self._lag(),
             "events": events.snapshot(),
             "updated_at": int(self._wall() * 1000),
         }
-        path = self._config.home / STATUS
-        scratch = path.with_suffix(".json.new")
-        scratch.unlink(missing_ok=True)  # never through a link
-        fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.write(fd, orjson.dumps(state))
-        finally:
-            os.close(fd)
-        scratch.replace(path)
+            status_file.write(self._config.home, state)
+        except OSError as error:  # that there is no status is no reason to stop reading
+            events.failed("status", error)
+
+    def _condition(self) -> Trouble:
+        """All that is wrong now."""
+        watch = self._watch.status
+        troubles = [Trouble(watch.reason, watch.remedy), *condition.of_roots(self._config.roots)]
+        return condition.joined(
+            [*([self._trouble] if self._trouble else []), *troubles, *condition.of_folders(self._hidden)]
+        )
+
+    def _lag(self) -> int | None:
+        """Bytes that are not read yet; None while the database does not say."""
+        try:
+            with translated():
+                return checkpoints.lag(self._conn, {path: found.stat.size for path, found in self._pending.items()})
+        except IndexerError as error:
+            events.failed("status", error)
+            return None

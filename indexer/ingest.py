@@ -19,7 +19,7 @@ from indexer import events
 from indexer.failpoints import passing
 from indexer.files.discover import Found
 from indexer.files.fingerprint import TAIL, Fingerprint, matches, take
-from indexer.files.tail import NotARegularFile, Oversize, last_line, open_source, read_lines
+from indexer.files.tail import LONGEST, NotARegularFile, Oversize, last_line, open_source, read_lines
 from indexer.files.walk import Stat
 from indexer.project import Resolver
 from indexer.records import Entry, Line, SourceFile, Unreadable
@@ -219,7 +219,8 @@ class Ingest:
         row.mtime_ns, row.ctime_ns = stat.mtime_ns, stat.ctime_ns
 
     def _last_line(self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int, news: bool) -> None:
-        """A last line without newline: 211 of 7,240 real files end so, complete."""
+        """A last line without newline: 211 of 7,240 real files end so, complete. One that is too long already
+        is said to be, though its end is not in sight."""
         if end < size and not self._quiet(file.path):
             if news:
                 self.unfinished.add(file.path)
@@ -227,6 +228,10 @@ class Ingest:
             return
         self.unfinished.discard(file.path)
         if end >= size:
+            return
+        if size - end > LONGEST:
+            endless = _oversize(Oversize(end, size, number + 1, size - end))
+            self._batch.turns += [Turn(row, [Placed(number + 1, end, endless)], provisional=True)] if news else []
             return
         line = last_line(fd, end, number, size)
         entries = self._source.parse(line.data, file) if line is not None else ()

@@ -22,8 +22,8 @@ ROOT = TESTS.parent
 # stands for the module or package, and for all in it that is not named itself: the Protocol of a seam
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
-    ("errors", "failpoints", "notify"),
-    ("records", "text"),
+    ("errors", "failpoints", "notify", "status_file"),
+    ("records", "text", "condition"),
     ("git_files", "sources.base"),
     ("project", "events", "share", "redact"),
     ("config",),

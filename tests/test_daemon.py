@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 import sqlite3
 import threading
@@ -19,8 +20,8 @@ from stores import content, memory_of
 from transcripts import Transcript, uid
 
 from indexer import daemon as module
-from indexer import events, ingest
-from indexer.daemon import STATUS, Daemon
+from indexer import events, ingest, status_file
+from indexer.daemon import Daemon
 from indexer.errors import Busy, CorruptDatabase, NewerDatabase
 from indexer.files.tail import open_source
 from indexer.files.watch import SWEEP
@@ -341,13 +342,16 @@ def test_a_busy_database_stalls_the_reading_and_loses_nothing(
 ) -> None:
     path = talk("a", "one").write(root)
     service.hint(path)
-    assert "busy" in service.status["reason"]
-    assert service.status["pending_files"] == 1
+    told = service.status
+    assert "busy" in told["reason"]
+    assert "another program" in told["remedy"]
+    assert told["pending_files"] == 1
     blocked.execute("ROLLBACK")
     service.now += 60
     service.settle()
     assert remembered(home) == ["one"]
-    assert (service.status["reason"], service.status["pending_files"]) == ("", 0)
+    told = service.status
+    assert (told["reason"], told["remedy"], told["pending_files"]) == ("", "", 0)
 
 
 def test_a_stalled_service_waits_longer_each_time(
@@ -404,7 +408,7 @@ def test_trouble_that_is_over_is_no_longer_told_of_though_nothing_is_to_be_read(
     assert service.status["reason"] == ""
 
 
-@pytest.mark.parametrize("words", ["database or disk is full", "disk I/O error"])
+@pytest.mark.parametrize("words", ["disk is full", "disk I/O error"])
 def test_a_full_disk_stalls_the_reading_until_there_is_room(
     service: Service, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
@@ -414,10 +418,13 @@ def test_a_full_disk_stalls_the_reading_until_there_is_room(
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "save", full)
         service.hint(talk("a", "one").write(root))
-        assert words in service.status["reason"]
+        told = service.status
+        assert words in told["reason"]
+        assert "where the memory is" in told["remedy"] or "make room on the disk" in told["remedy"]
     service.now += 60
     service.settle()
     assert remembered(home) == ["one"]
+    assert (service.status["reason"], service.status["remedy"]) == ("", "")
 
 
 def test_a_disk_too_full_for_the_status_stops_nothing(
@@ -442,10 +449,11 @@ def test_a_status_that_cannot_be_put_together_stops_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "lag", fail)
-        service.now += 60
         service.hint(talk("a", "one").write(root))
+        assert service.status["lag_bytes"] is None
     assert remembered(home) == ["one"]
-    assert service.status["pending_files"] == 0
+    told = service.status
+    assert (told["pending_files"], told["lag_bytes"]) == (0, 0)
 
 
 def test_a_damaged_database_ends_the_service(service: Service, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,7 +482,7 @@ def test_the_status_is_not_written_through_a_link(service: Service, home: Path, 
     service.now += 60
     service.settle()
     assert (tmp_path / "diary").read_text() == "dear diary"
-    assert (home / STATUS).exists()
+    assert (home / status_file.NAME).exists()
 
 
 # -- files and folders that cannot be read ---------------------------------------------------------
@@ -557,6 +565,77 @@ def test_a_folder_that_cannot_be_listed_is_not_gone(service: Service, root: Path
     path.parent.chmod(0o700)
     service.sweep()
     assert remembered(home) == ["one"]
+
+
+@pytest.fixture
+def locked(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """Folders that we may not read (simulated: to root nothing is closed)."""
+    closed: set[str] = set()
+    scandir, access = os.scandir, os.access
+
+    def refuse(path: str) -> Any:
+        if path in closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", refuse)
+        patch.setattr(os, "access", lambda path, mode: path not in closed and access(path, mode))
+        yield closed
+
+
+def test_row_15_an_unreadable_folder_is_told_of_until_it_is_readable(
+    service: Service, root: Path, home: Path, locked: set[str]
+) -> None:
+    """The refusal is simulated: to root nothing is closed."""
+    path = talk("a", "one").write(root)
+    service.sweep()
+    talk("b", "two").write(root)
+    locked.add(str(path.parent))
+    service.sweep()
+    told = service.status
+    assert told["reason"] == f"cannot read {path.parent}: Permission denied"
+    assert told["remedy"] == f"chmod u+rX {path.parent}"
+    locked.clear()
+    service.hot()
+    assert sorted(remembered(home)) == ["one", "two"]
+    assert (service.status["reason"], service.status["remedy"]) == ("", "")
+
+
+def test_an_unreadable_folder_that_goes_is_no_trouble_any_more(service: Service, root: Path, locked: set[str]) -> None:
+    folder = root / "-closed"
+    folder.mkdir()
+    locked.add(str(folder))
+    service.sweep()
+    assert "cannot read" in service.status["reason"]
+    folder.rmdir()
+    service.hot()
+    assert service.status["reason"] == ""
+
+
+def test_row_23_a_root_of_the_settings_that_is_missing_is_told_of_with_its_remedy(
+    home: Path, root: Path, tmp_path: Path
+) -> None:
+    service = Service(settings(home, root, tmp_path / "later"))
+    service.settle()
+    told = service.status
+    assert told["reason"] == f"waiting for {tmp_path}/later to appear"
+    assert told["remedy"] == f"mkdir -p {tmp_path}/later, or correct sources.roots"
+    (tmp_path / "later").mkdir()
+    assert service.status["reason"] == ""
+    service.stop()
+
+
+def test_row_24_a_root_removed_and_made_again_is_told_of_meanwhile(service: Service, root: Path, home: Path) -> None:
+    talk("a", "one").write(root)
+    service.sweep()
+    shutil.rmtree(root)
+    service.sweep()
+    assert service.status["reason"] == f"waiting for {root} to appear"
+    talk("b", "two").write(root)
+    service.sweep()
+    assert sorted(remembered(home)) == ["one", "two"]
+    assert service.status["reason"] == ""
 
 
 def test_a_name_that_is_no_utf_8_is_read_once(service: Service, root: Path, home: Path) -> None:
@@ -702,9 +781,9 @@ def test_of_a_file_that_was_read_in_part_only_the_rest_is_unread(service: Servic
 def test_the_status_is_private_and_gone_when_the_service_stops(start: Start, home: Path) -> None:
     service = start()
     service.settle()
-    assert (home / STATUS).stat().st_mode & 0o777 == 0o600
+    assert (home / status_file.NAME).stat().st_mode & 0o777 == 0o600
     service.stop()
-    assert not (home / STATUS).exists()
+    assert not (home / status_file.NAME).exists()
 
 
 def test_only_changes_that_no_hint_told_of_count_as_missed(service: Service, root: Path) -> None:

@@ -80,7 +80,7 @@ def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
 
 def test_the_wheel_brings_the_command(wheel: Path) -> None:
     (file,) = wheel.glob("*.dist-info/entry_points.txt")
-    assert "transcript-indexer = indexer.cli:main" in file.read_text(encoding="utf-8")
+    assert "transcript-indexer = indexer.__main__:main" in file.read_text(encoding="utf-8")
 
 
 def run(wheel: Path, *args: str) -> subprocess.CompletedProcess[str]:

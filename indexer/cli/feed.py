@@ -24,6 +24,7 @@ from indexer.rescan import Progress, Report
 from indexer.store.reads import Counts, counts, reading
 
 REDRAW_SECONDS, LINE_SECONDS = 0.1, 5.0
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CLEAR = "\r\x1b[K"
 
 
@@ -49,7 +50,7 @@ def rescan(args: Namespace, out: Output) -> int:
 
 
 def watch(args: Namespace, out: Output) -> int:
-    """Keep the memory up to date until SIGINT or SIGTERM; what is in hand is finished first.
+    """Keep the memory up to date until SIGINT, SIGTERM or SIGHUP; what is in hand is finished first.
 
     Returns 130 after Ctrl-C, 0 when a service manager ends it. Raises Busy while another writes.
     """
@@ -63,7 +64,8 @@ def watch(args: Namespace, out: Output) -> int:
 
 @contextmanager
 def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
-    """An event that SIGINT and SIGTERM set, and the signals received. A second one ends at once."""
+    """An event that SIGINT, SIGTERM and SIGHUP (the terminal is gone) set, and the signals received. A second
+    one ends at once. What whoever started us has us ignore, as nohup does, stays ignored."""
     stop, received = threading.Event(), list[int]()
 
     def note(number: int, _: FrameType | None) -> None:
@@ -71,7 +73,8 @@ def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
         stop.set()
         signal.signal(number, before[number])
 
-    before = {int(number): signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {int(number): signal.signal(number, note) for number in heard}
     try:
         yield stop, received
     finally:

@@ -7,14 +7,13 @@ has seen yet are not looked for.
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indexer import config
+from indexer import config, status_file
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
@@ -97,15 +96,9 @@ def _behind(known: list[health.File]) -> dict[str, int]:
 
 
 def _watcher(home: Path, writer: int) -> dict[str, Any] | None:
-    """What the service that writes now last said of itself; None if it has said nothing that can be read.
-
-    A report of another process is of a service that died without taking it away.
-    """
-    try:
-        said = json.loads((home / "status.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(said, dict) or said.get("pid") != writer:
+    """What the service that writes now last said of itself; None if it has said nothing that can be read."""
+    said = status_file.read(home, writer)
+    if said is None:
         return None
     at = said.get("updated_at")
     return {name: said.get(name) for name in _WATCHER} | {"updated_at": at if isinstance(at, int) else None}
@@ -150,6 +143,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
+        ("trouble", _said(found.watcher, "reason")),
+        ("what to do", _said(found.watcher, "remedy")),
         ("not kept", _ignored_text(ignored)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
@@ -190,7 +185,11 @@ def _watcher_text(said: dict[str, Any] | None) -> str:
     lag = said["lag_bytes"]
     behind = f"{size(lag)} behind" if isinstance(lag, int) and lag else ""
     at = f"as of {when(said['updated_at'])}" if said["updated_at"] else ""
-    return aside(*(one_line(said[name]) for name in _WATCHER[:3]), behind, at)
+    return aside(one_line(said["mode"]), behind, at)
+
+
+def _said(said: dict[str, Any] | None, name: str) -> str:
+    return one_line(said[name]) if said and said[name] else ""
 
 
 def _ignored_text(kinds: dict[str, int]) -> str:

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,6 +33,17 @@ CACHE_KIB = 16_384
 
 _CORRUPT = ("malformed", "not a database", "disk image")
 _BUSY = ("locked", "busy")
+_BUSY_HINT = (
+    "try again in a moment; if it lasts, another program (a database browser, say) has begun to write and not "
+    "ended: close it"
+)
+_NO_ROOM = {
+    "disk is full": ("the disk is full", "make room on the disk that holds the memory; nothing is lost meanwhile"),
+    "disk I/O error": (
+        "the database cannot be written: disk I/O error",
+        "look for a full disk, a quota or a limit on file sizes (ulimit -f) where the memory is",
+    ),
+}
 
 
 def database_path(home: Path) -> Path:
@@ -151,6 +162,31 @@ def open_reader(home: Path) -> sqlite3.Connection:
 
     Raises NoDatabase when nothing has been indexed, CorruptDatabase, NewerDatabase, Busy.
     """
+    try:
+        return _reader(home)
+    except IndexerError as error:
+        if getattr(error.__cause__, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
+            raise
+    _roll_back(home)
+    return _reader(home)
+
+
+def _roll_back(home: Path) -> None:
+    """Have SQLite deal with a rollback journal that another program left beside the database: a reader may
+    not, and we leave none. Garbage is dropped, a change that was begun is undone."""
+    try:
+        conn = sqlite3.connect(database_path(home), isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
+        try:
+            conn.execute("SELECT 1 FROM sqlite_master").fetchone()
+        finally:
+            conn.close()
+    except sqlite3.Error as error:
+        raise IndexerError(
+            f"{database_path(home)}-journal is in the way: {error}", "stop `watch`, and run any command once more"
+        ) from error
+
+
+def _reader(home: Path) -> sqlite3.Connection:
     path = database_path(home)
     if not path.exists():
         raise NoDatabase(f"there is no memory yet in {home}", "run `transcript-indexer rescan` first")
@@ -162,11 +198,10 @@ def open_reader(home: Path) -> sqlite3.Connection:
         conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         conn.execute("PRAGMA query_only = ON")
         conn.execute("PRAGMA trusted_schema = OFF")
-    try:
+    with ExitStack() as undo:
+        undo.callback(conn.close)
         _check_readable(conn, home)
-    except BaseException:
-        conn.close()
-        raise
+        undo.pop_all()
     return conn
 
 
@@ -179,15 +214,15 @@ def _check_readable(conn: sqlite3.Connection, home: Path) -> None:
 
 @contextmanager
 def transaction(conn: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """BEGIN IMMEDIATE … COMMIT; anything raised rolls back. Holds no lock while it waits to begin."""
+    """BEGIN IMMEDIATE … COMMIT; anything raised rolls back, also by a COMMIT that finds the disk full. Holds no
+    lock while it waits to begin."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield conn
-    except BaseException:
+        conn.execute("COMMIT")
+    finally:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
-        raise
-    conn.execute("COMMIT")
 
 
 @contextmanager
@@ -202,5 +237,8 @@ def translated() -> Iterator[None]:
                 f"the database is damaged: {text}", "move it away and run `transcript-indexer rescan`"
             ) from error
         if any(word in text for word in _BUSY):
-            raise Busy(f"the database is busy: {text}", "try again in a moment") from error
+            raise Busy(f"the database is busy: {text}", _BUSY_HINT) from error
+        for words, (message, hint) in _NO_ROOM.items():
+            if words in text:
+                raise IndexerError(message, hint) from error
         raise IndexerError(f"SQLite: {text}", "run `transcript-indexer status` to see the state") from error

@@ -117,7 +117,7 @@ class Facts:
 
 def version_key(version: str) -> tuple[int, ...]:
     """`2.1.101` -> (2, 1, 101); what is no number counts as 0."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.split("."))
 
 
 def note_prompt(session: Session, kind: PromptKind, text: str) -> None:

@@ -204,7 +204,7 @@ def watching(monkeypatch: pytest.MonkeyPatch, during: Callable[[threading.Event]
     monkeypatch.setattr(app, "watch", watch)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
 def test_a_signal_stops_watching_in_good_order(
     ask: Any, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ) -> None:
@@ -212,6 +212,19 @@ def test_a_signal_stops_watching_in_good_order(
     before = signal.getsignal(number)
     assert ask("watch") == (code, "", "")
     assert signal.getsignal(number) is before
+
+
+def test_under_nohup_it_outlives_its_terminal(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang_up(stop: threading.Event) -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.is_set()
+        stop.set()
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    watching(monkeypatch, hang_up)
+    assert ask("watch").code == 0
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_a_second_ctrl_c_does_not_wait(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,8 +132,10 @@ def test_a_running_service_is_shown_with_what_it_says(ask: Any, clean: Any, home
     out = ask("status").out
     clean(out)
     assert f"running, pid {os.getpid()}" in out
-    assert "polling · no watches left · raise fs.inotify.max_user_watches · 2.0 kB behind" in out
-    assert "as of 2026-11-20 10:00 UTC" in out
+    assert "polling · 2.0 kB behind · as of 2026-11-20 10:00 UTC" in out
+    lines = [line.split("  ", 1) for line in out.splitlines()]
+    told = {line[0]: line[1].strip() for line in lines if len(line) > 1}
+    assert (told["trouble"], told["what to do"]) == ("no watches left", "raise fs.inotify.max_user_watches")
 
 
 def test_what_a_dead_service_said_is_not_shown(ask: Any, home: Path) -> None:

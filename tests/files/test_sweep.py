@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from indexer.files import walk
+from indexer.files import sweep, walk
 from indexer.files.discover import Found
 from indexer.files.sweep import HOT_FILES, Sweeper, Swept
 from indexer.sources.base import Source
@@ -92,6 +92,7 @@ def test_any_change_is_found(sweeper: Sweeper, root: Path, lay: Lay, change: str
 
 
 def test_row_18_a_clock_set_back_hides_no_change(sweeper: Sweeper, root: Path, lay: Lay, wall: SimpleNamespace) -> None:
+    """The clock is simulated."""
     path = lay(root, "p/a.jsonl")
     settle(sweeper, sweeper.full())
     wall.now = 0
@@ -215,6 +216,36 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(os, "scandir", noted)
     return listed
+
+
+@pytest.fixture
+def many(sweeper: Sweeper, root: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Files in seven folders that rest, of which two are looked at in turn."""
+    monkeypatch.setattr(sweep, "IN_TURN", 2)
+    monkeypatch.setattr(sweep, "HOT_FILES", 1)
+    files = [lay(root / f"p{number}", "a.jsonl") for number in range(7)]
+    settle(sweeper, sweeper.full())
+    return files
+
+
+def test_hot_sweeps_come_to_every_folder_in_turn(sweeper: Sweeper, many: list[Path], lay: Lay) -> None:
+    late = [lay(file.parent, "new.jsonl") for file in many]
+    found = [len(settle(sweeper, sweeper.hot())) for _ in range(4)]
+    assert sum(found) == len(late)
+    assert max(found) <= 3
+
+
+def test_a_thorough_one_comes_to_all_at_once(sweeper: Sweeper, many: list[Path], lay: Lay) -> None:
+    late = [lay(file.parent, "new.jsonl") for file in many]
+    assert len(sweeper.hot(thorough=True).changed) == len(late)
+
+
+def test_a_new_folder_below_a_root_never_waits_for_its_turn(
+    sweeper: Sweeper, many: list[Path], root: Path, lay: Lay
+) -> None:
+    assert len(many) > 2
+    lay(root / "new", "late.jsonl")
+    assert names(sweeper.hot().changed) == ["late.jsonl"]
 
 
 def test_a_hot_sweep_says_that_a_hot_file_is_gone(sweeper: Sweeper, root: Path, lay: Lay) -> None:
