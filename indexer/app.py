@@ -18,9 +18,16 @@ def source() -> Source:
     return ClaudeCode()
 
 
-def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
+def redact(line: bytes) -> bytes:
+    """What becomes of a transcript's line before it is archived: nothing, so far."""
+    return line
+
+
+def rescan(
+    config: Config, tell: Callable[[rescanning.Progress], None] | None = None, *, rebuild: bool = False
+) -> rescanning.Report:
     """See rescan.rescan."""
-    return rescanning.rescan(config, source(), dict(os.environ), tell)
+    return rescanning.rescan(config, source(), dict(os.environ), tell, rebuild=rebuild, redact=redact)
 
 
 def watch(config: Config, stop: threading.Event) -> None:

@@ -84,7 +84,8 @@ def test_a_step_may_run_twice(step: migrations.Step) -> None:
 
 
 def test_steps_are_numbered_in_order() -> None:
-    assert [step.version for step in STEPS] == list(range(1, SCHEMA_VERSION + 1))
+    versions = [step.version for step in STEPS]
+    assert versions == sorted(set(versions))
 
 
 def test_every_step_is_recorded_once() -> None:
