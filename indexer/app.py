@@ -35,4 +35,4 @@ def watch(config: Config, stop: threading.Event) -> None:
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
 
     events.configure(config.log_level, config.log_format)
-    Daemon(config, source(), dict(os.environ)).run(stop)
+    Daemon(config, source(), dict(os.environ), redact=redact).run(stop)

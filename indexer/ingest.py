@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from indexer import events
-from indexer.archive.keep import Archive, Kept, Raw, worth_keeping
+from indexer.archive.keep import Archive, Kept, Raw
 from indexer.failpoints import passing
 from indexer.files.discover import Found
 from indexer.files.fingerprint import TAIL, Fingerprint, matches, take
@@ -193,7 +193,7 @@ class Ingest:
         rows, data = self._limit.rows, self._limit.turn
         parse, line = self._source.parse, None
         raw: list[Raw] = []
-        archived = self._archive is not None
+        archive = self._archive
         for line in read_lines(fd, begin, number, size=stat.size, max_bytes=data, max_lines=rows):
             end, number = line.end, line.number
             if isinstance(line, Oversize):
@@ -203,8 +203,8 @@ class Ingest:
             entries = parse(line.data, file)
             # Placed(...) goes through a Python-level __new__, once a line.
             placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in entries])
-            if archived:
-                kept = line.data if worth_keeping(entries) else None
+            if archive is not None:
+                kept = line.data if archive.wants(entries, file.session_id) else None
                 raw.append(tuple.__new__(Raw, (line.start, end, kept)))
         more = number - row.line_no >= rows or end - begin >= data
         news = bool(placed) or end > begin or _stat_of(row) != stat
@@ -215,9 +215,9 @@ class Ingest:
             self._batch.rows += len(placed)
             self._batch.size += end - begin
         unended = None if more else self._last_line(fd, file, row, end, number, stat.size, news)
-        if self._archive is not None:
+        if archive is not None:
             open_line = unended and Raw(unended.start, unended.end, unended.data)
-            self._batch.keep(self._archive.take(row, raw, whole=not more, open_line=open_line))
+            self._batch.keep(archive.take(row, raw, whole=not more, open_line=open_line))
         return more
 
     def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:

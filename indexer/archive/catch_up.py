@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from indexer.archive.keep import Archive, Raw, worth_keeping
+from indexer.archive.keep import Archive, Raw
 from indexer.files.fingerprint import Fingerprint, matches
 from indexer.files.tail import Oversize, open_source, read_lines
 from indexer.sources.base import Source
@@ -48,7 +48,7 @@ def _turn(conn: Connection, archive: Archive, source: Source, row: FileRow, fd: 
     named = row.source_file()
     for line in read_lines(fd, begin, number, size=row.offset):
         data = None if isinstance(line, Oversize) else line.data
-        kept = data is not None and worth_keeping(source.parse(data, named))
+        kept = data is not None and archive.wants(source.parse(data, named), row.session_id)
         raw.append(Raw(line.start, line.end, data if kept else None))
     whole = bool(raw) and raw[-1].end >= row.offset
     taken = archive.take(row, raw, whole=whole)

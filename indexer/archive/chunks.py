@@ -120,9 +120,15 @@ class Shelf:
                 "make room for it or mend its modes; archive.enabled = false does without",
             ) from error
 
-    def _write(self, path: Path, payload: bytes, origin: dict[str, Any]) -> int:
+    def relabel(self, name: str, origin: dict[str, Any]) -> None:
+        """Have a chunk say that it came from elsewhere. Raises DamagedArchive, OSError."""
+        self._write(self.path(name), self.get(name), origin, anew=True)
+
+    def _write(self, path: Path, payload: bytes, origin: dict[str, Any], *, anew: bool = False) -> int:
         with suppress(FileNotFoundError):
-            return path.stat().st_size
+            size = path.stat().st_size
+            if not anew:
+                return size
         data = _MAGIC + orjson.dumps(origin) + b"\n" + deflate(payload)
         self._folder(self.folder)
         self._folder(path.parent)

@@ -36,6 +36,8 @@ WINDOW = 20
 _LEFT_OUT = (Ignored("progress"),)
 
 Redact: TypeAlias = Callable[[bytes], bytes]
+Forgotten: TypeAlias = Callable[[str | None, str | None], bool]
+"""content_session_id, uuid -> whether that session or record has been forgotten."""
 
 
 class Raw(NamedTuple):
@@ -83,22 +85,25 @@ class Kept(NamedTuple):
     """Stretches that wait for more, and whether they are an open line."""
 
 
-def worth_keeping(entries: Sequence[Entry]) -> bool:
-    """Whether a line that says this is kept."""
-    return len(entries) != 1 or not entries[0].records or entries[0].records[0] not in _LEFT_OUT
-
-
 class Archive:
     """The archive of one memory. The caller holds the writer lock.
 
-    redact: what every line goes through before anything is written. cap: bytes it may take on disk, 0 for
-    no limit: beyond it nothing more is taken, and nothing goes. lazily: see `Shelf`.
+    redact: what every line goes through before anything is written. forgotten: whether a session or a
+    record is never to be kept again. cap: bytes it may take on disk, 0 for no limit: beyond it nothing
+    more is taken, and nothing goes. lazily: see `Shelf`.
     """
 
     def __init__(
-        self, conn: Connection, home: Path, redact: Redact | None = None, *, cap: int = 0, lazily: bool = False
+        self,
+        conn: Connection,
+        home: Path,
+        redact: Redact | None = None,
+        *,
+        forgotten: Forgotten | None = None,
+        cap: int = 0,
+        lazily: bool = False,
     ) -> None:
-        self._conn, self._redact, self._cap = conn, redact, cap
+        self._conn, self._redact, self._forgotten, self._cap = conn, redact, forgotten, cap
         self.idle_before = 0
         """Files written before this time (ns since 1970) are not waited for: their ends become chunks."""
         self.shelf = Shelf(home, lazily=lazily)
@@ -110,6 +115,14 @@ class Archive:
         return 0 < self._cap <= self._size
 
     # -- what is read ------------------------------------------------------------------------------
+
+    def wants(self, entries: Sequence[Entry], session_id: str | None) -> bool:
+        """Whether a line that says this is kept. session_id: of its file, for lines that name none."""
+        if len(entries) == 1 and entries[0].records and entries[0].records[0] in _LEFT_OUT:
+            return False
+        if self._forgotten is None:
+            return True
+        return not any(self._forgotten(entry.session_id or session_id, entry.uuid) for entry in entries)
 
     def take(self, row: FileRow, lines: Sequence[Raw], *, whole: bool, open_line: Raw | None = None) -> Kept | None:
         """Keep what a turn has read of a file; None when there is nothing to note.

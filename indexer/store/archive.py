@@ -68,6 +68,11 @@ _LAYER = "file_id = ? AND generation = ?"
 _DEAD = "NOT EXISTS (SELECT 1 FROM archive_extents e WHERE e.chunk_id = archive_chunks.id)"
 
 
+def present(conn: sqlite3.Connection) -> bool:
+    """Whether the database has an archive: one that an older version wrote has none."""
+    return conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'archive_chunks'").fetchone() is not None
+
+
 def reached(conn: sqlite3.Connection, file_id: int, generation: int) -> tuple[int, int]:
     """How far the archive has come in this reading of a file: offset, and lines before it."""
     found = [(0, 0)]
@@ -264,4 +269,10 @@ def agent_note(
         "WHERE s.content_session_id = ? AND a.agent_id = ? LIMIT 1"
     )
     found: tuple[str | None, str | None, str | None] | None = conn.execute(sql, (session_id, agent_id)).fetchone()
+    return found
+
+
+def session_of(conn: sqlite3.Connection, file_id: int) -> str | None:
+    """The session that a file is named for."""
+    found: str | None = conn.execute("SELECT session_id FROM ingest_files WHERE id = ?", (file_id,)).fetchone()[0]
     return found
