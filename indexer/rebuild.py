@@ -152,7 +152,6 @@ class Rebuild:
             for session in held:
                 session.renumber = session.renumber_agents = True
             settle(self._conn, held)
-            checkpoints.mark_lost(self._conn, [row.path for row in self._gone if not os.path.lexists(row.path)])
             rebuild.check_nothing_lost(self._conn)
         rebuild.finish(self._conn)
 

@@ -244,8 +244,8 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
         archive.tidy()
     with transaction(conn):
         set_aliases(conn, config.aliases)
-        hidden = [path for path, _ in seen.problems]
-        checkpoints.mark_gone(conn, {found.file.path for found in seen.found}, hidden)
+        if again is None:
+            _mark_gone(conn, seen)
         if any(found.root != sample_folder() for found in seen.found[:1]):
             forget_sample(conn)
     todo = _changed(conn, source, seen.found)
@@ -263,12 +263,18 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
             break
     if again is not None:
         again.end()
+        with transaction(conn):
+            _mark_gone(conn, seen)
     _finish(conn, config, source, archive, published=again is None)
     missing = [(root, "there is no such folder") for root in config.roots if not Path(root).is_dir()]
     return Report(
         len(seen.found), read, len(seen.found) - read, meter.size, meter.rows, meter.dead_letters, meter.conflicts,
         (*missing, *seen.problems, *checkpoints.unreadable(conn)), meter.seconds, job.sample, len(gone),
     )  # fmt: skip
+
+
+def _mark_gone(conn: Connection, seen: Survey) -> None:
+    checkpoints.mark_gone(conn, {found.file.path for found in seen.found}, [path for path, _ in seen.problems])
 
 
 def _finish(conn: Connection, config: Config, source: Source, archive: Archive | None, *, published: bool) -> None:

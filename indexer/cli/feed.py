@@ -157,7 +157,7 @@ def _report_lines(report: Report, held: Counts) -> Iterator[str]:
         f"{report.seconds:.1f} s",
     )
     if report.files_archived:
-        yield f"of these, {many(report.files_archived, 'file')} from the archive: they no longer stand on disk"
+        yield f"and {many(report.files_archived, 'file')} from the archive, which no longer stand on disk"
     for path, reason in report.problems:
         yield f"not read: {one_line(path)}: {one_line(reason)}"
     if report.conflicts:

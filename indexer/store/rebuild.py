@@ -73,13 +73,15 @@ def begin(conn: sqlite3.Connection, unread: Iterable[int], changed: Iterable[int
     conn.executemany("INSERT INTO temp.unread VALUES (?)", [(file_id,) for file_id in unread])
     for table in _copied(conn):
         _copy(conn, table)
-    _copy(conn, "ingest_files", "WHERE id IN (SELECT id FROM temp.unread)")
+    _copy(conn, "ingest_files", "WHERE id IN temp.unread")
     conn.execute(
         "INSERT INTO main.ingest_files (id, path, folder, session_id, agent_id, dev, ino, size, generation, status) "
         "SELECT id, path, folder, session_id, agent_id, dev, ino, -1, generation, status FROM old.ingest_files "
         "WHERE id NOT IN (SELECT id FROM main.ingest_files)"
     )
     conn.executemany("UPDATE ingest_files SET generation = generation + 1 WHERE id = ?", [(each,) for each in changed])
+    # What a lost file says counts less than what one at hand says; it was at hand when its rows were made.
+    conn.execute("UPDATE ingest_files SET status = 'active' WHERE status <> 'replaced'")
     conn.execute("CREATE TEMP TABLE carried (uuid TEXT PRIMARY KEY) WITHOUT ROWID")
     conn.execute(
         "INSERT INTO temp.carried SELECT uuid FROM old.session_records "
@@ -87,6 +89,8 @@ def begin(conn: sqlite3.Connection, unread: Iterable[int], changed: Iterable[int
     )
     _copy_records(conn)
     _copy(conn, "session_records", "WHERE uuid IN temp.carried AND (position < 0 OR file_id IN temp.unread)")
+    # Their counters count what is yet to be read.
+    conn.execute("CREATE TEMP TABLE counted AS SELECT id FROM main.sdk_sessions")
 
 
 def _copied(conn: sqlite3.Connection) -> list[str]:
@@ -111,7 +115,7 @@ def _copy_records(conn: sqlite3.Connection) -> None:
     _copy(conn, "sdk_sessions", f"WHERE id IN ({owner})")
     _copy(conn, "session_files", f"WHERE session_db_id IN ({owner})")
     _copy(conn, "session_agents", f"WHERE session_db_id IN ({owner})")
-    _copy(conn, "queue_operations", "WHERE file_id IN temp.unread")
+    _copy(conn, "queue_operations", f"WHERE file_id IN temp.unread AND session_db_id IN ({owner})")
     _copy(conn, "dead_letters", "WHERE file_id IN temp.unread")
     _copy(conn, "turn_events", "WHERE uuid IN temp.carried")
     _copy(
@@ -197,12 +201,10 @@ def carry_rest(conn: sqlite3.Connection) -> list[str]:
         "INSERT INTO temp.carried SELECT DISTINCT uuid FROM old.session_records "
         "WHERE uuid NOT IN (SELECT uuid FROM main.session_records)"
     )
-    missing = (
-        "NOT EXISTS (SELECT 1 FROM main.session_records n WHERE n.uuid = o.uuid AND n.session_db_id = o.session_db_id)"
-    )
-    grown = conn.execute(
-        f"SELECT DISTINCT session_db_id FROM old.session_records o WHERE {missing}",
-    ).fetchall()
+    there = "SELECT 1 FROM main.session_records n WHERE n.uuid = o.uuid AND n.session_db_id = o.session_db_id"
+    sql = f"SELECT DISTINCT session_db_id FROM old.session_records o WHERE NOT EXISTS ({there})"
+    counted = f"{sql} UNION SELECT id FROM temp.counted"
+    grown = sorted({session for (session,) in conn.execute(counted)} | _restore_agents(conn))
     _copy_records(conn)
     _copy(conn, "session_records", "WHERE uuid IN temp.carried")
     names = "uuid, session_db_id, file_id, position"
@@ -210,8 +212,9 @@ def carry_rest(conn: sqlite3.Connection) -> list[str]:
         f"INSERT OR IGNORE INTO main.session_records ({names}, flags) "
         f"SELECT {names}, flags & ~4 FROM old.session_records"
     )
-    for table in ("sdk_sessions", "session_files", "session_agents"):
+    for table in ("sdk_sessions", "session_files"):
         _copy(conn, table)
+    _copy(conn, "queue_operations", "WHERE file_id IN temp.unread")
     _copy(conn, "search_texts", "WHERE id % 8 > 2")
     _copy(conn, "projects", "WHERE project_key IN (SELECT project_key FROM main.sdk_sessions)")
     _restore_files(conn)
@@ -219,6 +222,23 @@ def carry_rest(conn: sqlite3.Connection) -> list[str]:
     _restore_sessions(conn, grown)
     sql = "SELECT content_session_id FROM main.sdk_sessions WHERE id = ?"
     return [conn.execute(sql, (session,)).fetchone()[0] for session in grown]
+
+
+def _restore_agents(conn: sqlite3.Connection) -> set[int]:
+    """Sub-agents whose note is gone from beside their file; returns the sessions whose agents' work has to
+    be numbered anew."""
+    same = "n.session_db_id = o.session_db_id AND n.agent_id = o.agent_id"
+    names = ("tool_use_id", "agent_type", "description")
+    known = " AND ".join(f"(o.{name} IS NULL OR n.{name} IS NOT NULL)" for name in names)
+    sql = (
+        "SELECT DISTINCT session_db_id FROM old.session_agents o WHERE NOT EXISTS "
+        f"(SELECT 1 FROM main.session_agents n WHERE {same} AND {known})"
+    )
+    poorer = {session for (session,) in conn.execute(sql)}
+    _copy(conn, "session_agents")
+    known_now = ", ".join(f"{name} = coalesce(n.{name}, o.{name})" for name in names)
+    conn.execute(f"UPDATE main.session_agents AS n SET {known_now} FROM old.session_agents o WHERE {same}")
+    return poorer
 
 
 def _restore_files(conn: sqlite3.Connection) -> None:
@@ -233,7 +253,11 @@ def _restore_files(conn: sqlite3.Connection) -> None:
         "WHERE EXISTS (SELECT 1 FROM old.ingest_files o WHERE o.id = n.id AND o.generation = n.generation "
         "AND (o.offset > n.offset OR n.id IN temp.fed))"
     )
-    _copy(conn, "dead_letters", "WHERE file_id IN (SELECT id FROM main.ingest_files WHERE status <> 'active')")
+    conn.execute(
+        "UPDATE main.ingest_files AS n SET status = o.status, last_error = o.last_error FROM old.ingest_files o "
+        "WHERE o.id = n.id AND n.id IN temp.unread"
+    )
+    _copy(conn, "dead_letters", "WHERE file_id IN temp.fed")
 
 
 def _restore_answers(conn: sqlite3.Connection) -> None:
@@ -278,7 +302,7 @@ def check_nothing_lost(conn: sqlite3.Connection) -> None:
 
 def finish(conn: sqlite3.Connection) -> None:
     """Let go of the old database. Not within a transaction."""
-    for table in ("carried", "unread", "fed"):
+    for table in ("carried", "counted", "fed", "unread"):
         conn.execute(f"DROP TABLE temp.{table}")
     conn.execute("DETACH old")
 
