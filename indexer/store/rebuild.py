@@ -111,7 +111,10 @@ def _copy(conn: sqlite3.Connection, table: str, where: str = "") -> int:
 
 def _copy_records(conn: sqlite3.Connection) -> None:
     """Copy the rows of the carried records, their sessions, and what is known of these."""
-    owner = "SELECT session_db_id FROM old.session_records WHERE uuid IN temp.carried"
+    owner = (
+        "SELECT session_db_id FROM old.session_records WHERE uuid IN temp.carried "
+        "UNION SELECT session_db_id FROM old.session_files WHERE file_id IN temp.unread"
+    )
     _copy(conn, "sdk_sessions", f"WHERE id IN ({owner})")
     _copy(conn, "session_files", f"WHERE session_db_id IN ({owner})")
     _copy(conn, "session_agents", f"WHERE session_db_id IN ({owner})")
@@ -245,13 +248,13 @@ def _restore_files(conn: sqlite3.Connection) -> None:
     """Files that could not be read after all keep their place; of those that are read no further than
     before, everything is as it was."""
     names = (
-        "offset, line_no, size, mtime_ns, ctime_ns, dev, ino, head_len, head_hash, tail_len, tail_hash, "
+        "offset, line_no, generation, size, mtime_ns, ctime_ns, dev, ino, head_len, head_hash, tail_len, tail_hash, "
         "parser_version, first_epoch, last_epoch, last_version, ignored, committed_at"
     )
     conn.execute(
         f"UPDATE main.ingest_files AS n SET ({names}) = (SELECT {names} FROM old.ingest_files o WHERE o.id = n.id) "
-        "WHERE EXISTS (SELECT 1 FROM old.ingest_files o WHERE o.id = n.id AND o.generation = n.generation "
-        "AND (o.offset > n.offset OR n.id IN temp.fed))"
+        "WHERE n.id IN temp.fed OR EXISTS (SELECT 1 FROM old.ingest_files o WHERE o.id = n.id "
+        "AND o.generation = n.generation AND o.offset > n.offset)"
     )
     conn.execute(
         "UPDATE main.ingest_files AS n SET status = o.status, last_error = o.last_error FROM old.ingest_files o "
@@ -262,12 +265,17 @@ def _restore_files(conn: sqlite3.Connection) -> None:
 
 def _restore_answers(conn: sqlite3.Connection) -> None:
     """Answers whose record no source yields, and what was made of calls."""
-    names = "result_uuid, is_error, content_hash, result_at_epoch, side_file, tool_response"
+    columns = "result_uuid, is_error, content_hash, result_at_epoch, side_file, tool_response"
     conn.execute(
-        f"UPDATE main.tool_uses AS n SET ({names}) = (SELECT {names} FROM old.tool_uses o WHERE o.id = n.id) "
-        "WHERE n.result_uuid IS NULL AND EXISTS "
-        "(SELECT 1 FROM old.tool_uses o WHERE o.id = n.id AND o.result_uuid IS NOT NULL)"
+        "CREATE TEMP TABLE answered AS SELECT n.id FROM main.tool_uses n JOIN old.tool_uses o ON o.id = n.id "
+        "WHERE n.result_uuid IS NULL AND o.result_uuid IS NOT NULL"
     )
+    for table, names, key in (("tool_uses", columns, "id"), ("search_texts", "title, body", "id * 8 + 2")):
+        conn.execute(
+            f"UPDATE main.{table} AS n SET ({names}) = (SELECT {names} FROM old.{table} o WHERE o.id = n.id) "
+            f"WHERE n.id IN (SELECT {key} FROM temp.answered)"
+        )
+    conn.execute("DROP TABLE temp.answered")
     conn.execute(
         "UPDATE main.tool_uses AS n SET observation_id = o.observation_id FROM old.tool_uses o "
         "WHERE o.id = n.id AND o.observation_id IS NOT NULL"

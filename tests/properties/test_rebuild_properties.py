@@ -38,8 +38,18 @@ TABLES = (
     "search_texts", "projects", "project_resolutions", "dead_letters", "archive_chunks", "archive_extents",
     "ingest_files",
 )  # fmt: skip
-_NOT_COMPARED = {"committed_at", "status", "size", "ctime_ns", "completed_at", "completed_at_epoch", "last_error"}
-"""Of files that went, and of sessions by the clock."""
+_NOT_COMPARED = {
+    "committed_at",
+    "status",
+    "size",
+    "ctime_ns",
+    "completed_at",
+    "completed_at_epoch",
+    "last_error",
+    "generation",
+    "mtime_ns",
+}
+"""Of files: how often they were read, and whether they went; of sessions: what goes by the clock."""
 
 
 Rows: TypeAlias = dict[str, list[str]]
