@@ -163,14 +163,14 @@ class Archive:
     def _with_earlier(self, row: FileRow, stretch: Stretch) -> Stretch:
         """The stretch with what is already kept of its window: a chunk that is not full, then pieces.
 
-        Where that chunk is damaged, the stretch stands alone: what is read must not wait for what is lost."""
+        Where that chunk is damaged, it goes on without: what is read must not wait for what is lost."""
         if not row.id or stretch.start == stretch.window << WINDOW:
             return stretch
+        known = [each for each, is_open in self._pieces(row.id, row.generation, stretch.window) if not is_open]
         try:
-            known = [each for each, is_open in self.stretches(row.id, row.generation, stretch.window) if not is_open]
+            known = [each for each, _ in self._chunks(row.id, row.generation, stretch.window)] + known
         except DamagedArchive as error:
             events.failed("archive", error)
-            return stretch
         before = [each for each in known if each.stop <= stretch.start]
         if not before:
             return stretch
@@ -230,13 +230,18 @@ class Archive:
     def stretches(self, file_id: int, generation: int, window: int | None = None) -> Iterator[tuple[Stretch, bool]]:
         """What is kept of one reading of a file, in order, and whether it is an open line; of one window
         only, if that is given. Raises DamagedArchive."""
-        since = 0 if window is None else window << WINDOW
-        for extent in rows.extents(self._conn, file_id, generation, since):
+        yield from self._chunks(file_id, generation, window)
+        yield from self._pieces(file_id, generation, window)
+
+    def _chunks(self, file_id: int, generation: int, window: int | None) -> Iterator[tuple[Stretch, bool]]:
+        for extent in rows.extents(self._conn, file_id, generation, (window or 0) << WINDOW):
             if extent.chunk_id is not None and window in (None, extent.start >> WINDOW):
                 name = rows.chunk(self._conn, extent.chunk_id).hash
                 items = list(unpack(self.shelf.get(name)))
                 yield Stretch(extent.start, extent.stop, extent.line_no, items), False
-        for piece in rows.pieces(self._conn, file_id, generation, since):
+
+    def _pieces(self, file_id: int, generation: int, window: int | None) -> Iterator[tuple[Stretch, bool]]:
+        for piece in rows.pieces(self._conn, file_id, generation, (window or 0) << WINDOW):
             if window in (None, piece.start >> WINDOW):
                 items = list(unpack(inflate(piece.data)))
                 yield Stretch(piece.start, piece.stop, piece.line_no, items), bool(piece.is_open)
@@ -249,7 +254,7 @@ class Archive:
         for file_id, generation in rows.idle_tails(self._conn, self.idle_before):
             row = by_id(self._conn, file_id)
             row.generation = generation
-            last = [each for each, is_open in self.stretches(file_id, generation) if not is_open][-1]
+            last = [each for each, is_open in self._pieces(file_id, generation, None) if not is_open][-1]
             stored = self._store(row, self._with_earlier(row, last._replace(start=last.stop, items=[])))
             with transaction(self._conn):
                 self.note(Kept(row, generation, [stored], []))
