@@ -89,6 +89,17 @@ class Library:
         """Read what is there."""
         return rescan(self.config, ClaudeCode(), {}, **how)
 
+    def age(self) -> None:
+        """Nobody has written to any transcript for years: all is in chunks."""
+        for path in self.root.rglob("*.jsonl"):
+            old(path)
+        self.rescan()
+
+    @property
+    def chunks(self) -> list[Path]:
+        """The files of the archive."""
+        return sorted((self.home / "archive").rglob("*.chunk"))
+
     @property
     def held(self) -> Content:
         """What the memory holds; it must hang together."""
