@@ -108,9 +108,7 @@ def test_the_lock_pins_every_dependency() -> None:
     assert {re.split(r"[<>=]", need)[0] for need in wanted} <= pinned.keys()
     assert pinned["transcript-indexer"]["version"] == PROJECT["version"]
     locked = pinned["transcript-indexer"]["metadata"]["requires-dist"]
-    assert {need["name"] + need.get("specifier", "") for need in locked} == {
-        need.partition(";")[0] for need in wanted
-    }
+    assert {need["name"] + need.get("specifier", "") for need in locked} == {need.partition(";")[0] for need in wanted}
 
 
 def test_the_lock_names_no_host_but_the_public_ones() -> None:

@@ -32,9 +32,7 @@ def memory(tmp_path: Path) -> Iterator[Archived]:
 
 
 def catch(memory: Archived) -> int:
-    return sum(
-        catch_up(memory.conn, memory.archive, ClaudeCode(), file_id) for file_id in rows.behind(memory.conn)
-    )
+    return sum(catch_up(memory.conn, memory.archive, ClaudeCode(), file_id) for file_id in rows.behind(memory.conn))
 
 
 def the_file(memory: Archived) -> Path:

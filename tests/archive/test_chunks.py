@@ -118,7 +118,9 @@ def test_half_a_file_is_never_taken_for_a_whole_one(shelf: Shelf) -> None:
     assert not scratch.exists()
 
 
-@pytest.mark.parametrize("harm", [lambda data: b"", lambda data: data[:-3], lambda data: b"x" * len(data)], ids=["empty", "cut", "other"])
+@pytest.mark.parametrize(
+    "harm", [lambda data: b"", lambda data: data[:-3], lambda data: b"x" * len(data)], ids=["empty", "cut", "other"]
+)
 def test_a_damaged_file_is_said_to_be_damaged(shelf: Shelf, harm: Any) -> None:
     name, _ = shelf.put(PAYLOAD, {})
     shelf.path(name).write_bytes(harm(shelf.path(name).read_bytes()))

@@ -65,9 +65,7 @@ class Archived(Memory):
         """All lines of all chunks and tails."""
         found = [self.archive.shelf.get(chunk.hash) for chunk in rows.chunks(self.conn)]
         for key in rows.every_piece(self.conn):
-            found += [
-                item.data or b"" for each, _ in self.archive.stretches(*key[:2]) for item in each.items
-            ]
+            found += [item.data or b"" for each, _ in self.archive.stretches(*key[:2]) for item in each.items]
         return b"\n".join(found)
 
 
