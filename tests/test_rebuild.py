@@ -233,6 +233,18 @@ def test_readers_go_on_with_the_old_and_come_to_the_new(small: Library) -> None:
     assert not [path for path in small.home.iterdir() if path.name == bulk.SIDE]
 
 
+def test_while_it_runs_others_can_open_and_ask_the_old(small: Library) -> None:
+    seen: list[int] = []
+
+    def ask(_: Progress) -> None:
+        reader = open_reader(small.home)
+        seen.append(reader.execute("SELECT count(*) FROM user_prompts").fetchone()[0])
+        reader.close()
+
+    small.rescan(rebuild=True, tell=ask)
+    assert set(seen) == {3}
+
+
 def test_while_another_process_writes_it_is_refused(small: Library) -> None:
     lock = WriterLock(small.home)
     with pytest.raises(Busy):

@@ -47,8 +47,10 @@ _FROM_TRANSCRIPTS = {
 
 def attach(conn: sqlite3.Connection, path: Path) -> None:
     """Attach the old database as `old`, to be read; others may go on reading it."""
+    # The side file's own mode is EXCLUSIVE; attached in that mode, the old one would be locked at once.
+    conn.execute("PRAGMA locking_mode = NORMAL")
     conn.execute("ATTACH ? AS old", (str(path),))
-    conn.execute("PRAGMA old.locking_mode = NORMAL")  # the side file's own is EXCLUSIVE
+    conn.execute("PRAGMA main.locking_mode = EXCLUSIVE")
 
 
 def fold_log(conn: sqlite3.Connection) -> None:
