@@ -18,9 +18,16 @@ def source() -> Source:
     return ClaudeCode()
 
 
-def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
+def redact(line: bytes) -> bytes:
+    """What becomes of a transcript's line before it is archived: nothing, so far."""
+    return line
+
+
+def rescan(
+    config: Config, tell: Callable[[rescanning.Progress], None] | None = None, *, rebuild: bool = False
+) -> rescanning.Report:
     """See rescan.rescan."""
-    return rescanning.rescan(config, source(), dict(os.environ), tell)
+    return rescanning.rescan(config, source(), dict(os.environ), tell, rebuild=rebuild, redact=redact)
 
 
 def watch(config: Config, stop: threading.Event) -> None:
@@ -28,4 +35,4 @@ def watch(config: Config, stop: threading.Event) -> None:
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
 
     events.configure(config.log_level, config.log_format)
-    Daemon(config, source(), dict(os.environ)).run(stop)
+    Daemon(config, source(), dict(os.environ), redact=redact).run(stop)

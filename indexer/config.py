@@ -52,6 +52,9 @@ class Config:
     git_remote: bool
     environments: tuple[Environment, ...]
     aliases: tuple[tuple[str, str], ...]
+    archive_enabled: bool
+    archive_max_mb: int
+    archive_keep_days: int
     search_limit: int
     log_level: str
     log_format: str
@@ -251,6 +254,9 @@ _SETTINGS = {
     "project.git_remote": _Setting("git_remote", _truth, _read_truth),
     "project.environment": _Setting("environments", _environments, None, _plain_environments),
     "project.aliases": _Setting("aliases", _aliases, None, dict),
+    "archive.enabled": _Setting("archive_enabled", _truth, _read_truth),
+    "archive.max_mb": _Setting("archive_max_mb", _whole(0, 100_000_000), _read_number),
+    "archive.keep_days": _Setting("archive_keep_days", _whole(0, 100_000), _read_number),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),

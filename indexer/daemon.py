@@ -16,6 +16,8 @@ from contextlib import ExitStack
 from itertools import chain, islice
 
 from indexer import condition, events, status_file
+from indexer.archive.catch_up import catch_up
+from indexer.archive.keep import Archive, Redact
 from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
@@ -27,6 +29,7 @@ from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
+from indexer.store import archive as archived
 from indexer.store import checkpoints, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
@@ -58,6 +61,7 @@ class Daemon:
         env: Mapping[str, str],
         *,
         watch: Watch | None = None,
+        redact: Redact | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -75,12 +79,15 @@ class Daemon:
             undo.pop_all()
         with translated():
             known = checkpoints.known_stats(self._conn, source.parser_version)
+            self._archive = self._keep(redact)
+            self._behind = archived.behind(self._conn) if self._archive else []
         self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
         self._ingest = Ingest(
             self._conn,
             source,
             Resolver(config.environments, git_remote=config.git_remote),
             quiet=lambda path: path in self._quiet,
+            archive=self._archive,
         )
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
@@ -105,6 +112,14 @@ class Daemon:
                 set_aliases(conn, self._config.aliases)
         self._database = identity(self._config.home)
         return conn
+
+    def _keep(self, redact: Redact | None) -> Archive | None:
+        """The archive, swept of what a crash has left; None when it is switched off."""
+        if not self._config.archive_enabled:
+            return None
+        archive = Archive(self._conn, self._config.home, redact, cap=self._config.archive_max_mb * 1_000_000)
+        archive.tidy()
+        return archive
 
     def run(self, stop: threading.Event) -> None:
         """Work until `stop` is set; ends within a turn. Raises CorruptDatabase and NewerDatabase."""
@@ -141,6 +156,7 @@ class Daemon:
                     self._mark_gone()
                     self._work()
                     self._tend(now)
+                    self._catch_up()
                     self._recover()
                     self._look_after(now)
         except (CorruptDatabase, NewerDatabase):
@@ -149,7 +165,7 @@ class Daemon:
             self._stall(error, now)
         self._report(now)
         self._tell(now)
-        return change is not None or (bool(self._pending) and now >= self._retry_at)
+        return change is not None or (bool(self._pending or self._behind) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
 
@@ -264,11 +280,20 @@ class Daemon:
                 self._since.pop(path, None)
 
     def _tend(self, now: float) -> None:
-        """Once a minute: sessions that have gone quiet are complete."""
+        """Once a minute: sessions that have gone quiet are complete, and their ends go into the archive."""
         if now - self._idle_at >= IDLE_SECONDS:
             self._idle_at = now
+            idle = self._wall() - self._config.idle_minutes * 60
             with transaction(self._conn):
-                complete_idle(self._conn, int((self._wall() - self._config.idle_minutes * 60) * 1000))
+                complete_idle(self._conn, int(idle * 1000))
+            if self._archive is not None:
+                self._archive.idle_before = int(idle * 1e9)
+                self._archive.seal()
+
+    def _catch_up(self) -> None:
+        """One transcript that was read and not archived, when there is nothing to read."""
+        if self._archive is not None and self._behind and not self._pending:
+            catch_up(self._conn, self._archive, self._source, self._behind.pop())
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""

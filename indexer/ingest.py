@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from indexer import events
+from indexer.archive.keep import Archive, Kept, Raw
 from indexer.failpoints import passing
 from indexer.files.discover import Found
 from indexer.files.fingerprint import TAIL, Fingerprint, matches, take
@@ -95,6 +96,12 @@ class _Batch:
     rows: int = 0
     size: int = 0
     began: float = field(default_factory=time.monotonic)
+    kept: list[Kept] = field(default_factory=list)
+
+    def keep(self, kept: Kept | None) -> None:
+        """Have what the archive has taken noted with the rows."""
+        if kept is not None:
+            self.kept.append(kept)
 
     def full(self, limit: Size) -> bool:
         """Whether it is time to commit."""
@@ -123,8 +130,10 @@ class Ingest:
         quiet: Callable[[str], bool] = lambda _: True,
         index_text: bool = True,
         limit: Size = LIVE,
+        archive: Archive | None = None,
     ) -> None:
         self._conn, self._source, self._resolve = conn, source, resolver.resolve
+        self._archive = archive
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
         self._batch = _Batch()
         self.unfinished: set[str] = set()
@@ -183,13 +192,20 @@ class Ingest:
         end, number = begin, row.line_no
         rows, data = self._limit.rows, self._limit.turn
         parse, line = self._source.parse, None
+        raw: list[Raw] = []
+        archive = self._archive
         for line in read_lines(fd, begin, number, size=stat.size, max_bytes=data, max_lines=rows):
             end, number = line.end, line.number
             if isinstance(line, Oversize):
                 placed.append(Placed(number, line.start, _oversize(line)))
+                raw.append(Raw(line.start, end, None))
                 continue
+            entries = parse(line.data, file)
             # Placed(...) goes through a Python-level __new__, once a line.
-            placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in parse(line.data, file)])
+            placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in entries])
+            if archive is not None:
+                kept = line.data if archive.wants(entries, file.session_id) else None
+                raw.append(tuple.__new__(Raw, (line.start, end, kept)))
         more = number - row.line_no >= rows or end - begin >= data
         news = bool(placed) or end > begin or _stat_of(row) != stat
         if news:
@@ -198,8 +214,10 @@ class Ingest:
             self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
             self._batch.rows += len(placed)
             self._batch.size += end - begin
-        if not more:
-            self._last_line(fd, file, row, end, number, stat.size, news)
+        unended = None if more else self._last_line(fd, file, row, end, number, stat.size, news)
+        if archive is not None:
+            open_line = unended and Raw(unended.start, unended.end, unended.data)
+            self._batch.keep(archive.take(row, raw, whole=not more, open_line=open_line))
         return more
 
     def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:
@@ -218,26 +236,30 @@ class Ingest:
         row.size = stat.size if complete else -1
         row.mtime_ns, row.ctime_ns = stat.mtime_ns, stat.ctime_ns
 
-    def _last_line(self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int, news: bool) -> None:
-        """A last line without newline: 211 of 7,240 real files end so, complete. One that is too long already
-        is said to be, though its end is not in sight."""
+    def _last_line(
+        self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int, news: bool
+    ) -> Line | None:
+        """A last line without newline: 211 of 7,240 real files end so, complete. Returns it if it was taken. One
+        that is too long already is said to be, though its end is not in sight."""
         if end < size and not self._quiet(file.path):
             if news:
                 self.unfinished.add(file.path)
                 row.size = -1  # whoever reads next has to wait for it too
-            return
+            return None
         self.unfinished.discard(file.path)
         if end >= size:
-            return
+            return None
         if size - end > LONGEST:
             endless = _oversize(Oversize(end, size, number + 1, size - end))
             self._batch.turns += [Turn(row, [Placed(number + 1, end, endless)], provisional=True)] if news else []
-            return
+            return None
         line = last_line(fd, end, number, size)
         entries = self._source.parse(line.data, file) if line is not None else ()
         if line is not None and all(entry.uuid and not _damaged(entry) for entry in entries):
             placed = [Placed(line.number, line.start, entry) for entry in entries]
             self._batch.turns.append(Turn(row, placed, provisional=True))
+            return line
+        return None
 
     # -- one transaction ---------------------------------------------------------------------------
 
@@ -248,6 +270,9 @@ class Ingest:
             writer = Writer(self._conn, self._source.platform, self._resolve, index_text=self._index_text)
             written = writer.write(batch.turns)
             passing("ingest.rows")
+            if self._archive is not None:
+                for kept in batch.kept:
+                    self._archive.note(kept)
             for mark in batch.marks:
                 self._move_on(mark)
                 passing("ingest.checkpoint")

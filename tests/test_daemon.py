@@ -861,3 +861,64 @@ def test_the_manager_hears_of_a_start_each_round_and_the_end(home: Path, root: P
     served.step()
     served.close()
     assert [manager.recv(1000).split(b"\n")[0] for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]
+
+
+# -- the archive -----------------------------------------------------------------------------------
+
+
+def in_archive(home: Path) -> tuple[int, int]:
+    """Chunks and tails."""
+    conn = open_reader(home)
+    counts = [conn.execute(f"SELECT count(*) FROM archive_{table}").fetchone()[0] for table in ("extents", "tails")]
+    conn.close()
+    return counts[0], counts[1]
+
+
+def test_what_is_read_is_archived(service: Service, root: Path, home: Path) -> None:
+    path = talk("a", "one").write(root)
+    service.hint(path)
+    append(path, talk("a", "one", "two").data[path.stat().st_size :])
+    service.hint(path)
+    assert in_archive(home) == (0, 2)
+    assert not (home / "archive").exists()
+
+
+def test_a_session_that_has_gone_quiet_becomes_a_chunk(service: Service, root: Path, home: Path) -> None:
+    service.hint(talk("a", "one").write(root))
+    service.late += 31 * 60
+    service.now += 61
+    service.settle()
+    assert in_archive(home) == (1, 0)
+    assert len(list((home / "archive").rglob("*.chunk"))) == 1
+
+
+def test_what_was_read_before_there_was_an_archive_is_archived_at_rest(start: Start, root: Path, home: Path) -> None:
+    talk("a", "one").write(root)
+    first = start(archive_enabled=False)
+    first.settle()
+    assert in_archive(home) == (0, 0)
+    first.stop()
+    start().settle()
+    assert sum(in_archive(home)) == 1
+
+
+def test_at_rest_the_archive_writes_nothing(service: Service, root: Path) -> None:
+    service.hint(talk("a", "one").write(root))
+    service.settle()
+    before = service.daemon._conn.total_changes
+    for _ in range(3):
+        service.sweep()
+    assert service.daemon._conn.total_changes == before
+
+
+def test_a_full_disk_under_the_archive_stalls_and_goes_on(
+    service: Service, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = talk("a", "x" * (1 << 20), "two").write(root)
+    with monkeypatch.context() as patch:
+        patch.setattr("indexer.archive.chunks._write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+        service.hint(path)
+        assert "No space left" in service.status["reason"]
+    service.now += 120
+    service.settle()
+    assert remembered(home) == ["x" * (1 << 20), "two"]

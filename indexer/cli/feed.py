@@ -1,7 +1,7 @@
 """`rescan` and `watch`: the two commands that write, and the progress of the first.
 
 Ctrl-C is no accident in either: everything read so far is committed with its place in the file, so the
-next run goes on from there.
+next run goes on from there. Only a rebuild begins again: until it is done, the memory is as it was.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def rescan(args: Namespace, out: Output) -> int:
     settings = config.load(args.home, args.roots)
     meter = Meter(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     try:
-        report = app.rescan(settings, meter)
+        report = app.rescan(settings, meter, rebuild=args.rebuild)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("interrupted; run it again to go on") from None
+        left = "the memory is as it was" if args.rebuild else "run it again to go on"
+        raise KeyboardInterrupt(f"interrupted; {left}") from None
     finally:
         meter.end()
     with reading(settings.home) as conn:
@@ -137,6 +138,7 @@ def _report_json(report: Report) -> dict[str, object]:
             "total": report.files_total,
             "read": report.files_read,
             "unchanged": report.files_unchanged,
+            "from_archive": report.files_archived,
         },
         "bytes_read": report.bytes_read,
         "rows_new": report.rows_new,
@@ -157,6 +159,8 @@ def _report_lines(report: Report, held: Counts) -> Iterator[str]:
         f"{many(report.rows_new, 'new row')}",
         f"{report.seconds:.1f} s",
     )
+    if report.files_archived:
+        yield f"and {many(report.files_archived, 'file')} from the archive, which no longer stand on disk"
     for path, reason in report.problems:
         yield f"not read: {one_line(path)}: {one_line(reason)}"
     if report.conflicts:

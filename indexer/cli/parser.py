@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _config):
+    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _archive, _config):
         add(commands)
     return parser
 
@@ -195,7 +195,14 @@ def _watch(commands: Any) -> None:
 
 
 def _rescan(commands: Any) -> None:
-    _command(commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing")
+    parser = _command(
+        commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing"
+    )
+    parser.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="make the whole memory anew from transcripts and archive; nothing is lost, and it stays usable meanwhile",
+    )
 
 
 def _search(commands: Any) -> None:
@@ -253,6 +260,20 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+
+
+def _archive(commands: Any) -> None:
+    parser = _command(commands, "archive", "", "see, restore or prune the archived transcripts")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    _sub(actions, "status", "indexer.cli.archive:status", "what the archive holds, and what stands nowhere else")
+    restore = _sub(actions, "restore", "indexer.cli.archive:restore", "write archived transcripts into a folder")
+    which = restore.add_mutually_exclusive_group(required=True)
+    which.add_argument("--session", metavar="ID", help="those of one session: its id or the start of it")
+    which.add_argument("--project", metavar="NAME", help="those of a project: its name, key, alias or folder")
+    which.add_argument("--all", action="store_true", help="all of them")
+    restore.add_argument("--to", metavar="DIR", required=True, help="folder to write to; never Claude Code's own")
+    prune = _sub(actions, "prune", "indexer.cli.archive:prune", "take out what is over the limits of your settings")
+    prune.add_argument("--yes", action="store_true", help="do it; without, only say what would go")
 
 
 def _config(commands: Any) -> None:

@@ -83,6 +83,10 @@ class FileRow:
         """Whether the file is a sub-agent's own."""
         return self.agent_id is not None
 
+    def source_file(self) -> SourceFile:
+        """The file as a source knows it."""
+        return SourceFile(self.path, self.folder, self.session_id, self.agent_id)
+
     def start_over(self) -> None:
         """Read from 0 again: another generation of the file's content."""
         self.generation += 1
@@ -128,6 +132,11 @@ def by_path(conn: sqlite3.Connection, path: str) -> FileRow | None:
     sql = f"SELECT {_COLUMNS} FROM ingest_files WHERE path = ? AND status <> 'replaced'"
     found = conn.execute(sql, (path,)).fetchone()
     return _row(found) if found else None
+
+
+def by_id(conn: sqlite3.Connection, file_id: int) -> FileRow:
+    """A file's row, whatever stands for its path now."""
+    return _row(conn.execute(f"SELECT {_COLUMNS} FROM ingest_files WHERE id = ?", (file_id,)).fetchone())
 
 
 def _others(conn: sqlite3.Connection, path: str, dev: int, ino: int, probe: Probe) -> Iterator[FileRow]:
@@ -277,7 +286,7 @@ def restart(conn: sqlite3.Connection, file_id: int) -> None:
 
 def read_again(conn: sqlite3.Connection, file_id: int) -> None:
     """Have a file that is not in hand read from 0 at the next sweep."""
-    row = _row(conn.execute(f"SELECT {_COLUMNS} FROM ingest_files WHERE id = ?", (file_id,)).fetchone())
+    row = by_id(conn, file_id)
     row.start_over()
     restart(conn, file_id)
     save(conn, row)

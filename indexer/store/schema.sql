@@ -334,6 +334,41 @@ CREATE TABLE IF NOT EXISTS work_state_entries (
 );
 CREATE INDEX IF NOT EXISTS idx_work_state_entries_project ON work_state_entries(project_key, list_name, created_at_epoch);
 
+-- The archive: redacted lines of every transcript, in files under HOME/archive named by their content
+-- (indexer/archive/chunks.py). A chunk lives as long as an extent names it: counted, never noted.
+CREATE TABLE IF NOT EXISTS archive_chunks (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE,      -- 40 hex of SHA-256 over the redacted lines and their places: the file's name
+  raw INTEGER NOT NULL,           -- bytes of transcript it stands for
+  size INTEGER NOT NULL           -- bytes on disk
+);
+
+-- Which stretch of which transcript a chunk holds, as it was when read for the generation-th time.
+CREATE TABLE IF NOT EXISTS archive_extents (
+  file_id INTEGER NOT NULL REFERENCES ingest_files(id) ON DELETE CASCADE,
+  generation INTEGER NOT NULL,    -- of ingest_files: +1 whenever the file was read from its start again
+  start INTEGER NOT NULL,         -- bytes of the transcript before it
+  stop INTEGER NOT NULL,          -- offset just after its last newline
+  line_no INTEGER NOT NULL,       -- lines before it
+  lines INTEGER NOT NULL,
+  chunk_id INTEGER REFERENCES archive_chunks(id), -- NULL: pruned
+  PRIMARY KEY (file_id, generation, start)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS idx_archive_extents_chunk ON archive_extents(chunk_id) WHERE chunk_id IS NOT NULL;
+
+-- The ends of transcripts that are still being written: small pieces, until they are worth a chunk.
+CREATE TABLE IF NOT EXISTS archive_tails (
+  file_id INTEGER NOT NULL REFERENCES ingest_files(id) ON DELETE CASCADE,
+  generation INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  line_no INTEGER NOT NULL,
+  lines INTEGER NOT NULL,
+  is_open INTEGER NOT NULL DEFAULT 0, -- a last line without newline: the next reading writes it again
+  data BLOB NOT NULL,             -- as in a chunk
+  PRIMARY KEY (file_id, generation, start)
+);
+
 -- What the full-text index sees of every kind of row, made by text.search_tokens. One index over all
 -- kinds, so that their scores can be compared. id = row_id * 8 + code of the table
 -- (0 prompt, 1 assistant, 2 tool_use, 3 observation, 4 summary), so that no second index is needed.
