@@ -13,16 +13,18 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
+from typing import Any
 
 import orjson
 
-from indexer import events
+from indexer import control, events
 from indexer.config import Config
-from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
+from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
 from indexer.files.discover import Found, default_roots
 from indexer.files.sweep import Sweeper, Swept
 from indexer.files.walk import Stat
 from indexer.files.watch import Change, Pace, Sweep, Watch
+from indexer.forget import Sink, forget, resume
 from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
@@ -43,6 +45,8 @@ STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 UPKEEP_AFTER = 60.0
 """Seconds without work after which the database is looked after, a step at a time."""
+FORGET_SECONDS = 600.0
+"""What a forgetting may take before the service manager doubts us: VACUUM writes the whole database."""
 BACKOFF = (1.0, 60.0)
 
 
@@ -61,7 +65,9 @@ class Daemon:
         watch: Watch | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        sinks: Sequence[Sink] = (),
     ) -> None:
+        self._sinks = sinks
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
         self._roots = config.roots or default_roots(env)
         pace = Pace(
@@ -72,6 +78,7 @@ class Daemon:
         self._lock = WriterLock(config.home)
         try:
             self._conn = self._open()
+            self._control = control.Server(config.home, env, {"forget": self._forget})
         except BaseException:
             self._lock.release()
             raise
@@ -102,6 +109,7 @@ class Daemon:
             migrate(conn)
             with transaction(conn):
                 set_aliases(conn, self._config.aliases)
+            self._finish_forgetting(conn, wait=True)
         self._database = identity(self._config.home)
         return conn
 
@@ -121,6 +129,7 @@ class Daemon:
         """Stop watching, fold the WAL back and give up the lock."""
         self._notify.stopping()
         self._watch.stop()
+        self._control.close()
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
@@ -131,12 +140,14 @@ class Daemon:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
         now = self._clock()
         change = self._watch.poll(now)
+        served = False
         try:
             with translated():
                 if change is not None:
                     self._look(change, now)
                 if now >= self._retry_at:
                     self._stand()
+                    served = self._control.serve()
                     self._mark_gone()
                     self._work()
                     self._tend(now)
@@ -152,7 +163,7 @@ class Daemon:
                 self._tell(now)
         except (IndexerError, OSError) as error:  # that there is no status is no reason to stop reading
             events.failed("status", error)
-        return change is not None or (bool(self._pending) and now >= self._retry_at)
+        return change is not None or served or (bool(self._pending) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
 
@@ -257,6 +268,7 @@ class Daemon:
         """Once a minute: sessions that have gone quiet are complete."""
         if now - self._idle_at >= IDLE_SECONDS:
             self._idle_at = now
+            self._finish_forgetting(self._conn, wait=False)
             with transaction(self._conn):
                 complete_idle(self._conn, int((self._wall() - self._config.idle_minutes * 60) * 1000))
 
@@ -281,6 +293,27 @@ class Daemon:
         if self._trouble:
             events.recovered(self._trouble)
         self._delay, self._retry_at, self._trouble = 0.0, 0.0, ""
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def _forget(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Forget, then look at everything: files of sessions that are left may have to be read again."""
+        sessions, records = _names(asked.get("sessions")), _names(asked.get("records"))
+        self._notify.busy(FORGET_SECONDS)
+        with translated():
+            finished = forget(self._conn, self._config.home, sessions, records, self._sinks)
+            self._sweep(self._clock())
+        return {"finished": finished}
+
+    def _finish_forgetting(self, conn: Connection, *, wait: bool) -> None:
+        """Take up what was cut off, or could not be finished while somebody was reading."""
+        try:
+            with translated():
+                resume(conn, self._config.home, self._sinks, wait=wait)
+        except (CorruptDatabase, NewerDatabase):
+            raise
+        except (IndexerError, OSError) as error:
+            events.failed("forget", error)
 
     # -- status ------------------------------------------------------------------------------------
 
@@ -326,3 +359,10 @@ class Daemon:
         finally:
             os.close(fd)
         scratch.replace(path)
+
+
+def _names(given: object) -> list[str]:
+    """A list of ids out of a request. Raises UsageError for anything else."""
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise UsageError("a list of ids is missing", "")
+    return given

@@ -253,6 +253,7 @@ class Ingest:
 
     def _move_on(self, mark: _Mark) -> None:
         row = mark.row
+        checkpoints.cover(self._conn, row)
         if row.reread:
             row.reread = False
             row.start_over()

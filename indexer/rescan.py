@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from indexer.config import Config
 from indexer.files.discover import Found, Survey, default_roots, survey
+from indexer.forget import Sink, resume
 from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.project import Resolver
 from indexer.sources.base import Source
@@ -92,7 +93,11 @@ class _Meter:
 
 
 def rescan(
-    config: Config, source: Source, env: dict[str, str], tell: Callable[[Progress], None] | None = None
+    config: Config,
+    source: Source,
+    env: dict[str, str],
+    tell: Callable[[Progress], None] | None = None,
+    sinks: Sequence[Sink] = (),
 ) -> Report:
     """Bring the memory of `config.home` up to date with the roots.
 
@@ -100,7 +105,7 @@ def rescan(
     """
     lock = WriterLock(config.home)
     try:
-        with _uncollected(), translated(), _store(config.home) as (conn, limit):
+        with _uncollected(), translated(), _store(config.home, sinks) as (conn, limit):
             seen, sample = _find(conn, config, source, env)
             return _fill(conn, limit, config, source, seen, sample, tell)
     finally:
@@ -129,7 +134,7 @@ def _find(conn: Connection, config: Config, source: Source, env: dict[str, str])
 
 
 @contextmanager
-def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
+def _store(home: Path, sinks: Sequence[Sink]) -> Iterator[tuple[Connection, Size]]:
     """The database to fill, and in batches of what size.
 
     When there is nothing to add to, it is a side file, published at the end. Also an interrupted load is
@@ -137,6 +142,7 @@ def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
     if database_path(home).exists():
         conn = open_writer(home)
         migrate(conn)
+        resume(conn, home, sinks)
         if not bulk.is_empty(conn):
             try:
                 yield conn, LIVE
@@ -194,5 +200,5 @@ def _fill(
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:
     """Files whose stat is not the one of their last complete reading."""
-    known = checkpoints.known_stats(conn, source.parser_version)
-    return [one for one in found if known.get(checkpoints.stored(one.file.path)) != tuple(one.stat)]
+    known, names = checkpoints.known_stats(conn, source.parser_version), checkpoints.names(conn)
+    return [one for one in found if all(known.get(name) != tuple(one.stat) for name in names(one.file.path))]

@@ -23,6 +23,7 @@ ROOT = TESTS.parent
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
     ("errors", "failpoints", "notify"),
+    ("control", "keyfile"),
     ("records", "text"),
     ("git_files", "sources.base"),
     ("project", "events", "share", "redact"),
@@ -31,7 +32,7 @@ FLOORS = (
     ("embedders",),
     ("sources", "files", "compressors", "vectors"),
     ("dedup", "query", "documents"),
-    ("ingest", "compress", "sync", "search", "context"),
+    ("ingest", "compress", "sync", "search", "context", "forget"),
     ("daemon", "rescan", "doctor"),
     ("app",),
     ("service",),

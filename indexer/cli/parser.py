@@ -36,6 +36,15 @@ kinds: {", ".join(KINDS)}
 """
 
 
+_FORGET_EPILOG = """\
+What is forgotten leaves no byte in any file of the memory, and is not read again from a transcript that
+still stands, nor from a copy of it. A forgotten session stays so: what is written into it later is not
+stored either. What a fork shares with it stays with the fork. --id takes the record itself (of a tool use
+its result's too), not the rest of its turn. Sessions of a project that begin later are stored again, unless
+its name is in `exclude.projects` of your settings.
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises UsageError instead of leaving the process, so that `--json` holds for usage errors too."""
 
@@ -61,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _config):
+    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _forget, _config):
         add(commands)
     return parser
 
@@ -129,6 +138,7 @@ _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
+    *("--id", "--before", "--yes"),
     *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),
 )
 
@@ -253,6 +263,22 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+
+
+def _forget(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "forget",
+        "indexer.cli.forget:forget",
+        "say what would be forgotten; with --yes, forget it for good",
+        epilog=_FORGET_EPILOG,
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--session", metavar="ID", help="a session: its id or the start of it")
+    what.add_argument("--project", metavar="NAME", help="a project's sessions, as they are stored now")
+    what.add_argument("--id", metavar="ID", help="one result, as prompt:12, in every session that shows it")
+    what.add_argument("--before", metavar="DATE", help="sessions whose last record is older")
+    parser.add_argument("--yes", action="store_true", help="do it; without, nothing is changed")
 
 
 def _config(commands: Any) -> None:

@@ -13,7 +13,7 @@ from indexer.store.connection import Connection
 
 FILES = """
 SELECT path, status, coalesce(size, 0) AS size, offset, ignored, last_error
-FROM ingest_files WHERE status <> 'replaced'
+FROM ingest_files WHERE status <> 'replaced' AND path NOT GLOB 'forgotten:*'
 """
 LAST_COMMIT = "SELECT MAX(committed_at) FROM ingest_files"
 DEAD_LETTERS = """

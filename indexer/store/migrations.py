@@ -41,7 +41,16 @@ def _fts(conn: sqlite3.Connection) -> str:
     return (_HERE / "fts.sql").read_text(encoding="utf-8") + "INSERT INTO search_fts(search_fts) VALUES ('rebuild');"
 
 
-STEPS = (Step(1, "base tables", _base), Step(2, "full-text index", _fts))
+def _forgetting(_: sqlite3.Connection) -> str:
+    """Tables of schema.sql that databases of version 2 lack; the other steps' statements stand there too."""
+    return tables()
+
+
+STEPS = (
+    Step(1, "base tables", _base),
+    Step(2, "full-text index", _fts),
+    Step(5, "what was forgotten", _forgetting),
+)
 SCHEMA_VERSION = STEPS[-1].version
 
 

@@ -33,6 +33,7 @@ from indexer.store.messages import Messages
 from indexer.store.placing import NEW, WIN, Context, Placer
 from indexer.store.prompts import Prompts
 from indexer.store.queued import Queue
+from indexer.store.refusals import Refusals
 from indexer.store.rows import Rows
 from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions, set_title
 from indexer.store.tools import Tools
@@ -73,6 +74,7 @@ class Writer:
 
     def __init__(self, conn: sqlite3.Connection, platform: str, resolve: Resolve, *, index_text: bool = True) -> None:
         self._conn = conn
+        self._refusals = Refusals(conn)
         self._sessions = Sessions(conn, platform, resolve)
         self._members = Members(conn)
         self._rows = Rows(conn, index_text)
@@ -107,6 +109,8 @@ class Writer:
                 self._made.add(turn.file.id)
             elif turn.file.line_no == 0 and turn.file.generation:
                 restart(self._conn, turn.file.id)
+        if self._refusals.any:
+            turns = self._admitted(turns)
         times = [self._survey(turn) for turn in turns]
         self._load()
         for turn, dated in zip(turns, times, strict=True):
@@ -119,6 +123,15 @@ class Writer:
         return Written(self._prompts.new, self._tools.new, self._messages.new, len(self._dead), self._prompts.conflicts)
 
     # -- before the rows ---------------------------------------------------------------------------
+
+    def _admitted(self, turns: Sequence[Turn]) -> list[Turn]:
+        """The turns without what was forgotten."""
+        self._refusals.look_up((turn.file, placed.entry) for turn in turns for placed in turn.placed)
+        refuses = self._refusals.refuses
+        return [
+            turn._replace(placed=[placed for placed in turn.placed if not refuses(turn.file, placed.entry)])
+            for turn in turns
+        ]
 
     def _survey(self, turn: Turn) -> list[tuple[int | None, str]]:
         """Merge what the entries say of their sessions, and note what may be stored already; returns each
@@ -290,6 +303,8 @@ class Writer:
         if self._rows.index_text:
             self._messages.index_new()
             self._tools.index_new()
+        for session in self._sessions.all() if self._refusals.any else ():
+            session.forked_from = self._refusals.nameless(session.forked_from)
         self._rows.flush()
         self._members.flush()
         self._sessions.flush()
