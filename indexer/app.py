@@ -49,9 +49,7 @@ def forget(config: Config, sessions: Sequence[str], records: Sequence[str]) -> b
         lock = WriterLock(config.home)
     except Busy as busy:
         try:
-            said = control.ask(
-                config.home, os.environ, "forget", sessions=list(sessions), records=list(records)
-            )
+            said = control.ask(config.home, os.environ, "forget", sessions=list(sessions), records=list(records))
         except Busy as silent:
             raise Busy(busy.message, silent.message) from silent
         return said.get("finished") is True

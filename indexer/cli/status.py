@@ -41,6 +41,7 @@ class _Status(NamedTuple):
     dead_letters: list[health.DeadLetter]
     unmatched: int
     last_commit: str | None
+    forgetting: health.Forgetting
     writer: int | None
     watcher: dict[str, Any] | None
 
@@ -72,6 +73,7 @@ def _look(conn: Connection, home: Path, limit: int) -> _Status:
         dead_letters=health.dead_letters(conn, limit),
         unmatched=health.unmatched_results(conn),
         last_commit=health.last_commit(conn),
+        forgetting=health.forgetting(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
     )
@@ -128,6 +130,7 @@ def _status_json(found: _Status) -> dict[str, object]:
         "unmatched_results": found.unmatched,
         "ignored": health.ignored(found.files),
         "last_commit": found.last_commit,
+        "forgetting": found.forgetting._asdict(),
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
     }
@@ -150,6 +153,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
+        ("forgotten", _forgetting_text(found.forgetting)),
         ("not kept", _ignored_text(ignored)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
@@ -191,6 +195,12 @@ def _watcher_text(said: dict[str, Any] | None) -> str:
     behind = f"{size(lag)} behind" if isinstance(lag, int) and lag else ""
     at = f"as of {when(said['updated_at'])}" if said["updated_at"] else ""
     return aside(*(one_line(said[name]) for name in _WATCHER[:3]), behind, at)
+
+
+def _forgetting_text(left: health.Forgetting) -> str:
+    if left.rows:
+        return "not all gone yet: the next rescan, forget or watch takes it up"
+    return "bytes of it are left until the next idle moment, when nobody reads" if left.bytes else ""
 
 
 def _ignored_text(kinds: dict[str, int]) -> str:

@@ -167,6 +167,7 @@ def cover_stored(conn: sqlite3.Connection, file_id: int) -> None:
         cover(conn, row)
     if row.veil:
         row.ignored, row.last_error = {}, None
+        row.first_epoch = row.last_epoch = row.last_version = None
         conn.execute("DELETE FROM dead_letters WHERE file_id = ?", (file_id,))
         save(conn, row)
 

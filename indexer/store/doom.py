@@ -84,16 +84,16 @@ def of_item(conn: sqlite3.Connection, name: str) -> list[str]:
     code = CODES[kind]
     if code not in _RECORDS:
         raise UsageError(f"{kind}s are not forgotten one by one", "forget the session that they were made from")
-    row = conn.execute(_RECORDS[code], {"id": int(number)}).fetchone()
-    if row is None or tuple(row)[2] != kind:
+    uuid, _, found = conn.execute(_RECORDS[code], {"id": int(number)}).fetchone() or (None, None, None)
+    if found != kind:
         raise NotFound(f"there is no {name}", "`search` and `show` print ids")
     more = conn.execute(_MORE[code], {"id": int(number)}).fetchall() if code in _MORE else []
-    return list(dict.fromkeys([tuple(row)[0], *(uuid for (uuid,) in map(tuple, more))]))
+    return list(dict.fromkeys([uuid, *(other for (other,) in more)]))
 
 
 def weigh(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[str] = ()) -> Doom:
     """How much goes with these sessions and records."""
-    rows = [tuple(row)[0] for row in in_chunks(conn, SESSION_ROWS, sessions)]
+    rows = [row_id for (row_id,) in in_chunks(conn, SESSION_ROWS, sessions)]
     leaving, dying, shared, others = set(rows), set(records), set[str](), set[int]()
     for session in rows:
         for uuid, other in map(tuple, conn.execute(MEMBERS, {"session": session})):
@@ -111,7 +111,7 @@ def weigh(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[s
                 if uuid in dying:
                     counts[kind if kind in counts else "prompt"] += 1
                     total += size
-    names = sorted(tuple(row)[0] for row in in_chunks(conn, NAMES, sorted(others)))
+    names = sorted(name for (name,) in in_chunks(conn, NAMES, sorted(others)))
     return Doom(
         tuple(sessions), tuple(records), counts["prompt"], counts["tool_use"], counts["assistant"], total, len(shared),
         tuple(names),
@@ -120,4 +120,4 @@ def weigh(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[s
 
 def _owners(conn: sqlite3.Connection, records: Sequence[str]) -> list[int]:
     sql = "SELECT DISTINCT session_db_id FROM session_records WHERE flags & 4 AND uuid IN ({})"
-    return [tuple(row)[0] for row in in_chunks(conn, sql, records)]
+    return [owner for (owner,) in in_chunks(conn, sql, records)]

@@ -26,7 +26,7 @@ from indexer.failpoints import passing
 from indexer.store.bodies import digest, result_tokens
 from indexer.store.checkpoints import cover_stored, read_again
 from indexer.store.connection import BUSY_TIMEOUT_MS, transaction
-from indexer.store.heirs import hand_over, settle, take_rows
+from indexer.store.heirs import hand_over, reread_files, settle, take_rows
 from indexer.store.membership import in_chunks
 from indexer.store.tombstones import Tombstones, queued
 from indexer.text import search_tokens
@@ -44,9 +44,10 @@ UNION
 SELECT r.uuid FROM session_records r WHERE r.session_db_id IN ({PENDING})
 AND NOT EXISTS (SELECT 1 FROM session_records o WHERE o.uuid = r.uuid AND o.session_db_id NOT IN ({PENDING}))
 """
-_OWNERS = (
-    "SELECT DISTINCT session_db_id FROM session_records WHERE uuid IN (SELECT uuid FROM temp.chunk) AND flags & 4"
-)
+_ORPHANS = "SELECT leaf_uuid FROM session_titles WHERE leaf_uuid NOT IN (SELECT uuid FROM session_records)"
+"""Titles of records that hold nothing (or were never read): nobody can say that they are not of a session
+that goes."""
+_OWNERS = "SELECT DISTINCT session_db_id FROM session_records WHERE uuid IN (SELECT uuid FROM temp.chunk) AND flags & 4"
 _IN_CHUNK = "(SELECT uuid FROM temp.chunk)"
 
 
@@ -73,6 +74,8 @@ def begin(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[s
         stones = Tombstones(conn)
         stones.bury("session", sessions)
         stones.bury("record", [uuid for (uuid,) in conn.execute("SELECT uuid FROM temp.dying")])
+        if sessions:
+            stones.bury("record", [leaf for (leaf,) in conn.execute(_ORPHANS)])
         stones.bury("queued", [queued(time, text) for time, text in conn.execute(_queue_lines())])
         passing("forget.tombstones")
     passing("forget.begun")
@@ -152,9 +155,10 @@ def _hand_over_all(conn: sqlite3.Connection, session: int) -> None:
 def _unanswer(conn: sqlite3.Connection) -> None:
     """Take the answers that go from the calls that stay; whoever shows such a call may hold another answer."""
     sql = (
-        "SELECT t.id, t.record_uuid, t.tool_response, t.input_hash FROM tool_uses t JOIN temp.dying d ON d.uuid = t.result_uuid "
-        "WHERE t.record_uuid NOT IN (SELECT uuid FROM temp.dying)"
+        "SELECT t.id, t.record_uuid, t.tool_response, t.input_hash FROM tool_uses t "
+        "JOIN temp.dying d ON d.uuid = t.result_uuid WHERE t.record_uuid NOT IN (SELECT uuid FROM temp.dying)"
     )
+    shown_in = set()
     for row_id, uuid, response, input_hash in conn.execute(sql).fetchall():
         found = conn.execute("SELECT body FROM search_texts WHERE id = ? * 8 + 2", (row_id,)).fetchone()
         if found is not None:
@@ -165,7 +169,9 @@ def _unanswer(conn: sqlite3.Connection) -> None:
             "tool_response = NULL, content_hash = ? WHERE id = ?",
             (digest((input_hash or "").encode()), row_id),
         )
-        _read_again(conn, [uuid])
+        sql = f"SELECT session_db_id FROM session_records WHERE uuid = ? AND session_db_id NOT IN ({PENDING})"
+        shown_in |= {session for (session,) in conn.execute(sql, (uuid,))}
+    reread_files(conn, sorted(shown_in))
 
 
 def _erase(conn: sqlite3.Connection, uuids: Sequence[str]) -> None:
@@ -236,16 +242,6 @@ def _erase_queued(conn: sqlite3.Connection) -> None:
         )
 
 
-def _read_again(conn: sqlite3.Connection, uuids: Sequence[str]) -> None:
-    """Have the files that hold these records in sessions that stay read from 0 at the next sweep."""
-    sql = (
-        "SELECT DISTINCT r.file_id FROM session_records r JOIN ingest_files f ON f.id = r.file_id "
-        f"WHERE f.status = 'active' AND f.offset > 0 AND r.session_db_id NOT IN ({PENDING}) AND r.uuid IN ({{}})"
-    )
-    for (file_id,) in list(in_chunks(conn, sql, uuids)):
-        read_again(conn, file_id)
-
-
 # -- sessions ------------------------------------------------------------------------------------------
 
 
@@ -297,7 +293,7 @@ def _sweep_projects(conn: sqlite3.Connection) -> None:
         "DELETE FROM project_resolutions WHERE cwd NOT IN (SELECT cwd FROM sdk_sessions WHERE cwd IS NOT NULL)"
     )
     conn.execute("DELETE FROM work_state_entries WHERE project_key NOT IN (SELECT project_key FROM projects)")
-    conn.execute("DELETE FROM session_titles WHERE leaf_uuid NOT IN (SELECT uuid FROM session_records)")
+    conn.execute(_ORPHANS.replace("SELECT leaf_uuid", "DELETE", 1))
     for column, source in (("display", "project"), ("source", "project_key_source")):
         earliest = (
             f"(SELECT s.{source} FROM sdk_sessions s WHERE s.project_key = projects.project_key "

@@ -25,6 +25,19 @@ UNMATCHED = "SELECT COUNT(*) FROM unmatched_results"
 FREE_BYTES = "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"
 
 
+HAS_ERASURES = "SELECT 1 FROM sqlite_master WHERE name = 'erasures'"
+FORGETTING = """
+SELECT coalesce(max(kind IN ('session', 'record')), 0) AS rows, count(*) > 0 AS bytes FROM erasures
+"""
+
+
+class Forgetting(NamedTuple):
+    """What is left of a forgetting that was cut off, or that a reader held up: rows, or bytes only."""
+
+    rows: bool
+    bytes: bool
+
+
 class File(NamedTuple):
     """A transcript we know. status: active | gone | unreadable. size: bytes at the last complete read.
 
@@ -86,6 +99,13 @@ def ignored(known: list[File]) -> dict[str, int]:
 def dead_letters(conn: Connection, limit: int) -> list[DeadLetter]:
     """The last ones of the files met last."""
     return [DeadLetter(*row) for row in conn.execute(DEAD_LETTERS, {"limit": limit})]
+
+
+def forgetting(conn: Connection) -> Forgetting:
+    """Whether something forgotten is still to be taken out. A database of an older version has nothing."""
+    if conn.execute(HAS_ERASURES).fetchone() is None:
+        return Forgetting(False, False)
+    return Forgetting(*map(bool, conn.execute(FORGETTING).fetchone()))
 
 
 def last_commit(conn: Connection) -> str | None:

@@ -32,10 +32,9 @@ def hand_over(conn: sqlite3.Connection, uuids: Sequence[str], leaving: str) -> N
     members.load(uuids)
     gone = {session for (session,) in conn.execute(leaving)}
     former = {owner.session for uuid in uuids if (owner := members.owner(uuid)) and owner.session in gone}
-    heirs, files, sessions = [], set(), set()
+    heirs, sessions = [], set()
     for uuid in uuids:
         staying = [member for member in members.of(uuid) if member.session not in gone]
-        files |= {member.file for member in staying}
         sessions |= {member.session for member in staying}
         if not any(member.flags & OWNER for member in staying):
             best = min(staying, key=lambda member: members.age(member.session, {}).rank(member.flags))
@@ -45,15 +44,19 @@ def hand_over(conn: sqlite3.Connection, uuids: Sequence[str], leaving: str) -> N
     )
     conn.executemany("UPDATE session_records SET flags = flags | ? WHERE uuid = ? AND session_db_id = ?", heirs)
     _take_all(conn, [uuid for _, uuid, _ in heirs], former)
-    for file_id in _on_disk(conn, sorted(files)):
-        read_again(conn, file_id)
+    reread_files(conn, sorted(sessions))
     settle(conn, sorted(sessions))
 
 
-def _on_disk(conn: sqlite3.Connection, files: Sequence[int]) -> list[int]:
-    """Of these files, those that can be read again and are not waiting for that."""
-    sql = "SELECT id FROM ingest_files WHERE status = 'active' AND offset > 0 AND id IN ({})"
-    return [file_id for (file_id,) in in_chunks(conn, sql, files)]
+def reread_files(conn: sqlite3.Connection, sessions: Sequence[int]) -> None:
+    """Have all files of these sessions read from 0 at the next sweep, but for those that are gone: what
+    they gave is all there is of them."""
+    sql = (
+        "SELECT DISTINCT f.id FROM session_files x JOIN ingest_files f ON f.id = x.file_id "
+        "WHERE f.status = 'active' AND f.offset > 0 AND x.session_db_id IN ({})"
+    )
+    for (file_id,) in list(in_chunks(conn, sql, sessions)):
+        read_again(conn, file_id)
 
 
 def _take_all(conn: sqlite3.Connection, uuids: Sequence[str], former: Iterable[int]) -> None:
@@ -64,9 +67,7 @@ def _take_all(conn: sqlite3.Connection, uuids: Sequence[str], former: Iterable[i
         take_rows(conn, table, code, [row_id for (row_id,) in in_chunks(conn, sql, uuids)])
     for table in ("turn_events", "unmatched_results"):
         owner = _OWNER_OF.format(f"{table}.uuid")
-        conn.executemany(
-            f"UPDATE {table} SET session_db_id = {owner} WHERE uuid = ?", [(uuid,) for uuid in uuids]
-        )
+        conn.executemany(f"UPDATE {table} SET session_db_id = {owner} WHERE uuid = ?", [(uuid,) for uuid in uuids])
 
 
 def take_rows(conn: sqlite3.Connection, table: str, code: int, rows: Sequence[int]) -> None:

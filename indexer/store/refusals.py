@@ -6,8 +6,7 @@ records, and what it copies was forgotten; what is said in the new session is ne
 shared with one that was not forgotten has no tombstone, and stays with that one.
 
 A line of the prompt queue has no id of its own: it is known by its time and text. A title line of old
-clients belongs to the session of its leaf record; in a forgotten session's file it is only taken when
-that is a record we hold.
+clients belongs to the session of its leaf record, whatever file it stands in, and goes with that record.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Iterable
 
 from indexer.records import Entry, QueueOperation, Title
 from indexer.store.checkpoints import FileRow
-from indexer.store.membership import in_chunks
 from indexer.store.tombstones import Tombstones, queued
 from indexer.text import clean
 
@@ -26,11 +24,10 @@ class Refusals:
     """What one transaction must not store."""
 
     def __init__(self, conn: sqlite3.Connection) -> None:
-        self._conn, self._stones = conn, Tombstones(conn)
+        self._stones = Tombstones(conn)
         self._sessions: set[str] = set()
         self._records: set[str] = set()
         self._queued: set[str] = set()
-        self._known: set[str] = set()
 
     @property
     def any(self) -> bool:
@@ -42,7 +39,6 @@ class Refusals:
         sessions, records, lines, leaves = set(), set(), set(), set()
         for file, entry in entries:
             sessions.add(entry.session_id or file.session_id or "")
-            sessions.add(file.session_id or "")
             sessions.add(entry.forked_from or "")
             records.add(entry.uuid or "")
             for record in entry.records:
@@ -53,14 +49,12 @@ class Refusals:
         self._sessions = self._stones.buried("session", sessions)
         self._records = self._stones.buried("record", records | leaves)
         self._queued = self._stones.buried("queued", lines)
-        sql = "SELECT DISTINCT uuid FROM session_records WHERE uuid IN ({})"
-        self._known = {uuid for (uuid,) in in_chunks(self._conn, sql, sorted(leaves))}
 
     def refuses(self, file: FileRow, entry: Entry) -> bool:
         """Whether an entry was forgotten; its file then remembers that."""
         leaf = next((record.leaf_uuid for record in entry.records if isinstance(record, Title)), None)
         if leaf is not None:
-            refused = leaf in self._records or (file.session_id in self._sessions and leaf not in self._known)
+            refused = leaf in self._records
         else:
             refused = (
                 (entry.session_id or file.session_id) in self._sessions

@@ -21,7 +21,7 @@ from daemons import settings
 from memories import Memory
 from writers import write
 
-from indexer import daemon, failpoints, ingest
+from indexer import app, daemon, failpoints, ingest
 from indexer.daemon import Daemon
 from indexer.rescan import rescan
 from indexer.sources.claude_code import ClaudeCode
@@ -166,7 +166,14 @@ def load(folder: str, hit: int) -> None:
     rescan(settings(Path(folder, "home"), Path(folder, "projects")), ClaudeCode(), {})
 
 
-FILE_EVENTS = {"os.remove", "os.rename", "os.mkdir", "os.chmod", "os.truncate"}
+def forget(folder: str, session: str, hit: int) -> None:
+    """Forget a session, and die before the n-th SQL statement, or change to a file or folder."""
+    die_at(hit)
+    sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
+    app.forget(settings(Path(folder, "home"), Path(folder, "projects")), [session], [])
+
+
+FILE_EVENTS = {"os.remove", "os.rename", "os.link", "os.mkdir", "os.chmod", "os.truncate"}
 steps = 0
 _last_step = 0
 
@@ -199,5 +206,5 @@ def count(folder: str, deed: str, *args: object) -> None:
 
 
 DEEDS: dict[str, Callable[..., None]] = {
-    deed.__name__: deed for deed in (watch, watch_wrongly, write, sweep, sweep_traced, load, count)
+    deed.__name__: deed for deed in (watch, watch_wrongly, write, sweep, sweep_traced, load, forget, count)
 }
