@@ -52,6 +52,7 @@ class Config:
     git_remote: bool
     environments: tuple[Environment, ...]
     aliases: tuple[tuple[str, str], ...]
+    excluded: tuple[str, ...]
     search_limit: int
     log_level: str
     log_format: str
@@ -140,6 +141,14 @@ def _named(value: object, wanted: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise _Refused(wanted)
     return value
+
+
+def _globs(value: object) -> tuple[str, ...]:
+    wanted = "a list of projects: keys, names or folders, with * and ? where they vary"
+    globs = tuple(_named(item, wanted).strip() for item in _list(value, wanted))
+    if any(not glob.isprintable() or not glob.strip("*?/ ") for glob in globs):
+        raise _Refused(wanted)  # a lone star would end all remembering
+    return globs
 
 
 def _truth(value: object) -> bool:
@@ -251,6 +260,7 @@ _SETTINGS = {
     "project.git_remote": _Setting("git_remote", _truth, _read_truth),
     "project.environment": _Setting("environments", _environments, None, _plain_environments),
     "project.aliases": _Setting("aliases", _aliases, None, dict),
+    "exclude.projects": _Setting("excluded", _globs, lambda text: text.split(","), list),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),

@@ -20,6 +20,7 @@ import orjson
 from indexer import control, events
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
+from indexer.exclude import Exclusion
 from indexer.files.discover import Found, default_roots
 from indexer.files.sweep import Sweeper, Swept
 from indexer.files.walk import Stat
@@ -29,7 +30,7 @@ from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import checkpoints, upkeep
+from indexer.store import checkpoints, exclusions, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
@@ -76,6 +77,7 @@ class Daemon:
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
         self._lock = WriterLock(config.home)
+        self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
         try:
             self._conn = self._open()
             self._control = control.Server(config.home, env, {"forget": self._forget})
@@ -90,6 +92,7 @@ class Daemon:
             source,
             Resolver(config.environments, git_remote=config.git_remote),
             quiet=lambda path: path in self._quiet,
+            exclusion=self._exclusion,
         )
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
@@ -109,6 +112,7 @@ class Daemon:
             migrate(conn)
             with transaction(conn):
                 set_aliases(conn, self._config.aliases)
+                exclusions.adopt(conn, self._exclusion)
             self._finish_forgetting(conn, wait=True)
         self._database = identity(self._config.home)
         return conn

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from indexer import events
+from indexer.exclude import Exclusion
 from indexer.failpoints import passing
 from indexer.files.discover import Found
 from indexer.files.fingerprint import TAIL, Fingerprint, matches, take
@@ -27,7 +28,7 @@ from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
 from indexer.store.connection import Connection, transaction
-from indexer.store.writer import Placed, Turn, Writer, Written
+from indexer.store.writer import NOTHING_EXCLUDED, Placed, Turn, Writer, Written
 
 
 class Size(NamedTuple):
@@ -123,7 +124,9 @@ class Ingest:
         quiet: Callable[[str], bool] = lambda _: True,
         index_text: bool = True,
         limit: Size = LIVE,
+        exclusion: Exclusion = NOTHING_EXCLUDED,
     ) -> None:
+        self._exclusion = exclusion
         self._conn, self._source, self._resolve = conn, source, resolver.resolve
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
         self._batch = _Batch()
@@ -240,7 +243,9 @@ class Ingest:
         batch, self._batch = self._batch, _Batch()
         passing("ingest.begin")
         with transaction(self._conn):
-            writer = Writer(self._conn, self._source.platform, self._resolve, index_text=self._index_text)
+            writer = Writer(
+                self._conn, self._source.platform, self._resolve, index_text=self._index_text, exclusion=self._exclusion
+            )
             written = writer.write(batch.turns)
             passing("ingest.rows")
             for mark in batch.marks:

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indexer.config import Config
+from indexer.exclude import Exclusion
 from indexer.files.discover import Found, Survey, default_roots, survey
 from indexer.forget import Sink, resume
 from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import bulk, checkpoints
+from indexer.store import bulk, checkpoints, exclusions
 from indexer.store.connection import (
     Connection,
     WriterLock,
@@ -107,9 +108,21 @@ def rescan(
     try:
         with _uncollected(), translated(), _store(config.home, sinks) as (conn, limit):
             seen, sample = _find(conn, config, source, env)
-            return _fill(conn, limit, config, source, seen, sample, tell)
+            report = _fill(conn, limit, config, source, seen, sample, tell)
+        with translated():
+            _take_back(config.home, sinks)
+        return report
     finally:
         lock.release()
+
+
+def _take_back(home: Path, sinks: Sequence[Sink]) -> None:
+    """Sessions that turned out to be of an excluded project after some of them was stored."""
+    conn = open_writer(home)
+    try:
+        resume(conn, home, sinks)
+    finally:
+        conn.close()
 
 
 @contextmanager
@@ -173,8 +186,10 @@ def _fill(
     sample: bool,
     tell: Callable[[Progress], None] | None,
 ) -> Report:
+    exclusion = Exclusion(config.excluded, str(Path.home()))
     with transaction(conn):
         set_aliases(conn, config.aliases)
+        exclusions.adopt(conn, exclusion)
         hidden = [path for path, _ in seen.problems]
         checkpoints.mark_gone(conn, {found.file.path for found in seen.found}, hidden)
         if any(found.root != sample_folder() for found in seen.found[:1]):
@@ -182,7 +197,7 @@ def _fill(
     todo = _changed(conn, source, seen.found)
     meter = _Meter(tell, len(todo), sum(found.stat.size for found in todo))
     resolver = Resolver(config.environments, git_remote=config.git_remote)
-    ingest = Ingest(conn, source, resolver, limit=limit)
+    ingest = Ingest(conn, source, resolver, limit=limit, exclusion=exclusion)
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest, todo)

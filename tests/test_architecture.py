@@ -27,6 +27,7 @@ FLOORS = (
     ("records", "text"),
     ("git_files", "sources.base"),
     ("project", "events", "share", "redact"),
+    ("exclude",),
     ("config",),
     ("store",),
     ("embedders",),

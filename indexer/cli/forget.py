@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from indexer import app, config
@@ -16,8 +17,9 @@ from indexer.cli.output import Output
 from indexer.cli.render import aside, many, one_line, size
 from indexer.cli.scope import LocalZone, one_session, project_keys
 from indexer.config import Config
+from indexer.exclude import Exclusion
 from indexer.query import parse_when
-from indexer.store import doom
+from indexer.store import doom, exclusions
 from indexer.store.connection import Connection
 from indexer.store.doom import Doom
 from indexer.store.reads import reading
@@ -56,6 +58,8 @@ def _chosen(conn: Connection, settings: Config, args: Namespace) -> Doom:
         return doom.weigh(conn, [], doom.of_item(conn, args.id))
     if args.before is not None:
         return doom.weigh(conn, doom.before(conn, parse_when(args.before, int(time.time() * 1000), LocalZone())))
+    if args.excluded:
+        return doom.weigh(conn, exclusions.stored(conn, Exclusion(settings.excluded, str(Path.home()))))
     return doom.weigh(conn, doom.of_project(conn, project_keys(conn, settings, args.project) or ()))
 
 

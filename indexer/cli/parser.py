@@ -138,7 +138,6 @@ _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
-    *("--id", "--before", "--yes"),
     *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),
 )
 
@@ -278,6 +277,7 @@ def _forget(commands: Any) -> None:
     what.add_argument("--project", metavar="NAME", help="a project's sessions, as they are stored now")
     what.add_argument("--id", metavar="ID", help="one result, as prompt:12, in every session that shows it")
     what.add_argument("--before", metavar="DATE", help="sessions whose last record is older")
+    what.add_argument("--excluded", action="store_true", help="sessions of the projects that the settings exclude")
     parser.add_argument("--yes", action="store_true", help="do it; without, nothing is changed")
 
 

@@ -18,7 +18,7 @@ from indexer import config
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
-from indexer.store import health
+from indexer.store import exclusions, health
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -42,6 +42,7 @@ class _Status(NamedTuple):
     unmatched: int
     last_commit: str | None
     forgetting: health.Forgetting
+    excluded: int
     writer: int | None
     watcher: dict[str, Any] | None
 
@@ -74,6 +75,7 @@ def _look(conn: Connection, home: Path, limit: int) -> _Status:
         unmatched=health.unmatched_results(conn),
         last_commit=health.last_commit(conn),
         forgetting=health.forgetting(conn),
+        excluded=exclusions.count(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
     )
@@ -131,6 +133,7 @@ def _status_json(found: _Status) -> dict[str, object]:
         "ignored": health.ignored(found.files),
         "last_commit": found.last_commit,
         "forgetting": found.forgetting._asdict(),
+        "excluded_sessions": found.excluded,
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
     }
@@ -154,6 +157,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
         ("forgotten", _forgetting_text(found.forgetting)),
+        ("excluded", f"{many(found.excluded, 'session')} by your settings" if found.excluded else ""),
         ("not kept", _ignored_text(ignored)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),

@@ -27,7 +27,7 @@ FREE_BYTES = "SELECT freelist_count * page_size FROM pragma_freelist_count, prag
 
 HAS_ERASURES = "SELECT 1 FROM sqlite_master WHERE name = 'erasures'"
 FORGETTING = """
-SELECT coalesce(max(kind IN ('session', 'record')), 0) AS rows, count(*) > 0 AS bytes FROM erasures
+SELECT coalesce(max(kind = 'session' OR kind = 'record'), 0) AS rows, count(*) > 0 AS bytes FROM erasures
 """
 
 

@@ -166,6 +166,10 @@ class Sessions:
         """A session by its id, made if it is new."""
         return self._held.get(content_session_id) or self._load(content_session_id)
 
+    def drop(self, session: Session) -> None:
+        """Take a session out of the transaction."""
+        del self._held[session.content_session_id]
+
     def disturb(self, ids: Iterable[int]) -> None:
         """Records of these sessions have changed for reasons outside of them: what their sub-agents'
         work belongs to is found out again."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from indexer.exclude import Exclusion
 from indexer.records import (
     AgentLink,
     AssistantText,
@@ -28,6 +29,7 @@ from indexer.records import (
 from indexer.store import numbering
 from indexer.store.bodies import dump
 from indexer.store.checkpoints import FileRow, read_again, restart, save
+from indexer.store.exclusions import Exclusions
 from indexer.store.membership import FORKED, SIDECHAIN, Members, shared_by
 from indexer.store.messages import Messages
 from indexer.store.placing import NEW, WIN, Context, Placer
@@ -40,6 +42,9 @@ from indexer.store.tools import Tools
 from indexer.text import cut
 
 EVENT_LIMIT = 8 << 10
+NOTHING_EXCLUDED = Exclusion()
+Times: TypeAlias = list[tuple[int | None, str]]
+"""Of each entry of a turn its time and where that is from."""
 
 
 class Placed(NamedTuple):
@@ -72,8 +77,17 @@ class Written(NamedTuple):
 class Writer:
     """Writes the turns of one transaction. Made anew for each; holds no state beyond it."""
 
-    def __init__(self, conn: sqlite3.Connection, platform: str, resolve: Resolve, *, index_text: bool = True) -> None:
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        platform: str,
+        resolve: Resolve,
+        *,
+        index_text: bool = True,
+        exclusion: Exclusion = NOTHING_EXCLUDED,
+    ) -> None:
         self._conn = conn
+        self._exclusions = Exclusions(conn, exclusion)
         self._refusals = Refusals(conn)
         self._sessions = Sessions(conn, platform, resolve)
         self._members = Members(conn)
@@ -109,9 +123,11 @@ class Writer:
                 self._made.add(turn.file.id)
             elif turn.file.line_no == 0 and turn.file.generation:
                 restart(self._conn, turn.file.id)
-        if self._refusals.any:
+        if self._refusals.any or self._exclusions.any:
             turns = self._admitted(turns)
         times = [self._survey(turn) for turn in turns]
+        if self._exclusions.any:
+            turns, times = self._without_excluded(turns, times)
         self._load()
         for turn, dated in zip(turns, times, strict=True):
             self._version = turn.file.last_version
@@ -125,15 +141,39 @@ class Writer:
     # -- before the rows ---------------------------------------------------------------------------
 
     def _admitted(self, turns: Sequence[Turn]) -> list[Turn]:
-        """The turns without what was forgotten."""
-        self._refusals.look_up((turn.file, placed.entry) for turn in turns for placed in turn.placed)
-        refuses = self._refusals.refuses
-        return [
-            turn._replace(placed=[placed for placed in turn.placed if not refuses(turn.file, placed.entry)])
-            for turn in turns
-        ]
+        """The turns without what was forgotten, and without sessions that are known to be excluded."""
+        if self._refusals.any:
+            self._refusals.look_up((turn.file, placed.entry) for turn in turns for placed in turn.placed)
+            refuses = self._refusals.refuses
+            turns = [
+                turn._replace(placed=[placed for placed in turn.placed if not refuses(turn.file, placed.entry)])
+                for turn in turns
+            ]
+        if self._exclusions.any:
+            holds = self._exclusions.holds
+            turns = [
+                turn._replace(
+                    placed=[p for p in turn.placed if not holds(p.entry.session_id or turn.file.session_id, turn.file)]
+                )
+                for turn in turns
+            ]
+        return list(turns)
 
-    def _survey(self, turn: Turn) -> list[tuple[int | None, str]]:
+    def _without_excluded(self, turns: Sequence[Turn], times: Sequence[Times]) -> tuple[list[Turn], list[Times]]:
+        """The turns, and their times, without sessions that are found to be excluded now."""
+        excluded = self._exclusions.judge(self._sessions, [turn.file for turn in turns])
+        kept_turns, kept_times = [], []
+        for turn, dated in zip(turns, times, strict=True):
+            kept = [
+                (placed, time)
+                for placed, time in zip(turn.placed, dated, strict=True)
+                if (placed.entry.session_id or turn.file.session_id) not in excluded
+            ]
+            kept_turns.append(turn._replace(placed=[placed for placed, _ in kept]))
+            kept_times.append([time for _, time in kept])
+        return kept_turns, kept_times
+
+    def _survey(self, turn: Turn) -> Times:
         """Merge what the entries say of their sessions, and note what may be stored already; returns each
         entry's time and its source.
 

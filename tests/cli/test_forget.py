@@ -76,6 +76,23 @@ def test_all_older_than_a_day(line: Line) -> None:
     assert len(line.json("forget", "--before", "2026-11-02")["forget"]["sessions"]) == 3
 
 
+def test_projects_that_the_settings_exclude(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert line.json("forget", "--excluded")["forget"]["sessions"] == []
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_EXCLUDE_PROJECTS", "other,shop")
+    assert len(line.json("forget", "--excluded", "--yes")["forget"]["sessions"]) == 3
+    assert holding(line.home, "zq") == []
+
+
+def test_status_counts_excluded_sessions(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = Transcript("new", "/home/dev/secret")
+    new.user("hello")
+    new.write(line.root)
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_EXCLUDE_PROJECTS", "secret")
+    line.run("rescan")
+    assert line.json("status")["excluded_sessions"] == 1
+    assert "1 session by your settings" in line.run("status")
+
+
 def test_one_prompt(line: Line) -> None:
     found = line.json("search", f"{MARK}prompt")["results"][0]["id"]
     assert line.json("forget", "--id", found, "--yes")["forget"]["prompts"] == 1

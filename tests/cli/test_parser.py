@@ -25,7 +25,7 @@ FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
     "platform=claude group=session"
 )
-EXAMPLES = {"show": ["prompt:1"]}
+EXAMPLES = {"show": ["prompt:1"], "forget": ["--session", "s"]}
 
 
 def argv(command: str, *more: str) -> list[str]:
@@ -35,7 +35,7 @@ def argv(command: str, *more: str) -> list[str]:
 def test_the_commands() -> None:
     assert set(COMMANDS) == {
         *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
-        *("config show", "config path", "config init"),
+        *("forget", "config show", "config path", "config init"),
     }
 
 

@@ -65,8 +65,12 @@ def test_sessions_that_ended_before_a_time(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("table", "kind", "uuids"),
-    [("user_prompts", "prompt", ["u1"]), ("tool_uses", "tool_use", ["u2", "u3"]), ("assistant_messages", "assistant", ["u5"])],
-)  # fmt: skip
+    [
+        ("user_prompts", "prompt", ["u1"]),
+        ("tool_uses", "tool_use", ["u2", "u3"]),
+        ("assistant_messages", "assistant", ["u5"]),
+    ],
+)
 def test_the_records_behind_a_result(desk: Desk, table: str, kind: str, uuids: list[str]) -> None:
     row_id = desk.one(f"SELECT min(id) FROM {table}")
     assert doom.of_item(desk.conn, f"{kind}:{row_id}") == uuids
