@@ -84,9 +84,10 @@ def begin(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[s
 def _queue_lines() -> str:
     """Lines of the prompt queue that go: of the sessions, unless another holds a copy; of single prompts."""
     of_prompt = (
-        "SELECT q.created_at_epoch, q.text FROM user_prompts p JOIN erasures e ON e.value = p.native_prompt_id "
-        "AND e.kind = 'record' JOIN session_records r ON r.uuid = p.native_prompt_id JOIN queue_operations q ON q.session_db_id = r.session_db_id "
-        "AND q.file_id = r.file_id AND q.position = r.position WHERE p.is_queued AND q.text IS NOT NULL"
+        "SELECT q.created_at_epoch, q.text FROM erasures e JOIN user_prompts p ON p.native_prompt_id = e.value "
+        "JOIN session_records r ON r.uuid = p.native_prompt_id "
+        "JOIN queue_operations q ON q.session_db_id = r.session_db_id AND q.file_id = r.file_id "
+        "AND q.position = r.position WHERE e.kind = 'record' AND p.is_queued AND q.text IS NOT NULL"
     )
     lines = "SELECT created_at_epoch, text FROM queue_operations WHERE text IS NOT NULL AND session_db_id"
     return f"{lines} IN ({PENDING}) EXCEPT {lines} NOT IN ({PENDING}) UNION {of_prompt}"

@@ -150,6 +150,8 @@ CREATE TABLE IF NOT EXISTS user_prompts (
 );
 CREATE INDEX IF NOT EXISTS idx_user_prompts_session ON user_prompts(session_db_id, prompt_number);
 
+CREATE INDEX IF NOT EXISTS idx_user_prompts_private ON user_prompts(native_prompt_id) WHERE is_private;
+
 -- One API message: model and usage counted once. Its visible text is in assistant_texts.
 CREATE TABLE IF NOT EXISTS assistant_messages (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -248,6 +250,12 @@ CREATE TABLE IF NOT EXISTS session_agents (
   agent_type TEXT,
   description TEXT,
   PRIMARY KEY (session_db_id, agent_id)
+) WITHOUT ROWID;
+
+-- Ids of calls that were not stored, because they stand in the turn of a wholly private prompt: what they
+-- spawned is known by them (private.py).
+CREATE TABLE IF NOT EXISTS private_calls (
+  identity TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
 -- Titles written by an older client, each for the session that holds its leaf record.

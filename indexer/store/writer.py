@@ -26,7 +26,7 @@ from indexer.records import (
     TurnEvent,
     Unreadable,
 )
-from indexer.store import numbering
+from indexer.store import numbering, private
 from indexer.store.bodies import dump
 from indexer.store.checkpoints import FileRow, read_again, restart, save
 from indexer.store.exclusions import Exclusions
@@ -101,6 +101,7 @@ class Writer:
         self._summaries: list[tuple[str, str]] = []
         self._undated: list[FileRow] = []
         self._made: set[int] = set()
+        self._private_calls: list[str] = []
         self._uuids: set[str] = set()
         self._keys: set[str] = set()
         self._identities: set[str] = set()
@@ -253,6 +254,10 @@ class Writer:
                 if context is None:
                     _pass_over(turn, "no-session")
                     return
+            if context.session.private and context.in_order and type(record) is not Prompt:
+                if type(record) is ToolUse:
+                    self._private_calls.append(record.identity)
+                continue
             put(context, record, ordinal)
 
     def _context(
@@ -366,6 +371,8 @@ class Writer:
         self._read_again(files)
         moved = {session.id for session in sessions if session.renumber}
         numbering.settle(self._conn, sessions)
+        private.note_calls(self._conn, self._private_calls)
+        private.suppress(self._conn, sessions)
         numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
         numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
 
