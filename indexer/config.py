@@ -55,6 +55,7 @@ class Config:
     archive_enabled: bool
     archive_max_mb: int
     archive_keep_days: int
+    excluded: tuple[str, ...]
     search_limit: int
     log_level: str
     log_format: str
@@ -143,6 +144,14 @@ def _named(value: object, wanted: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise _Refused(wanted)
     return value
+
+
+def _globs(value: object) -> tuple[str, ...]:
+    wanted = "a list of projects: keys, names or folders, with * and ? where they vary"
+    globs = tuple(_named(item, wanted).strip() for item in _list(value, wanted))
+    if any(not glob.isprintable() or not glob.strip("*?/ ") for glob in globs):
+        raise _Refused(wanted)  # a lone star would end all remembering
+    return globs
 
 
 def _truth(value: object) -> bool:
@@ -257,6 +266,7 @@ _SETTINGS = {
     "archive.enabled": _Setting("archive_enabled", _truth, _read_truth),
     "archive.max_mb": _Setting("archive_max_mb", _whole(0, 100_000_000), _read_number),
     "archive.keep_days": _Setting("archive_keep_days", _whole(0, 100_000), _read_number),
+    "exclude.projects": _Setting("excluded", _globs, lambda text: text.split(","), list),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),

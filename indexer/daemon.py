@@ -13,27 +13,32 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain, islice
+from typing import Any
 
-from indexer import condition, events, status_file
+from indexer import condition, control, events, status_file
 from indexer.archive.catch_up import catch_up
 from indexer.archive.keep import Archive, Redact
 from indexer.condition import Trouble
 from indexer.config import Config
-from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
+from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
+from indexer.exclude import Exclusion
 from indexer.files.discover import Found, default_roots
 from indexer.files.sweep import Sweeper, Swept
 from indexer.files.walk import Stat
 from indexer.files.watch import Change, Pace, Sweep, Watch
+from indexer.forget import Sink, forget, resume
 from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
 from indexer.store import archive as archived
-from indexer.store import checkpoints, upkeep
+from indexer.store import checkpoints, exclusions, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
+from indexer.store.refusals import guard
 from indexer.store.removal import forget_sample, sample_folder
 from indexer.store.sessions import complete_idle
 
@@ -45,6 +50,8 @@ STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 UPKEEP_AFTER = 60.0
 """Seconds without work after which the database is looked after, a step at a time."""
+FORGET_SECONDS = 600.0
+"""What a forgetting may take before the service manager doubts us: VACUUM writes the whole database."""
 BACKOFF = (1.0, 60.0)
 
 
@@ -64,7 +71,9 @@ class Daemon:
         redact: Redact | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        sinks: Sequence[Sink] = (),
     ) -> None:
+        self._sinks = sinks
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
         self._roots = config.roots or default_roots(env)
         pace = Pace(
@@ -73,9 +82,11 @@ class Daemon:
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
         self._lock = WriterLock(config.home)
+        self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
         with ExitStack() as undo:
             undo.callback(self._lock.release)
             self._conn = self._open()
+            self._control = control.Server(config.home, env, {"forget": self._forget})
             undo.pop_all()
         with translated():
             known = checkpoints.known_stats(self._conn, source.parser_version)
@@ -88,6 +99,7 @@ class Daemon:
             Resolver(config.environments, git_remote=config.git_remote),
             quiet=lambda path: path in self._quiet,
             archive=self._archive,
+            exclusion=self._exclusion,
         )
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
@@ -110,6 +122,8 @@ class Daemon:
             migrate(conn)
             with transaction(conn):
                 set_aliases(conn, self._config.aliases)
+                exclusions.adopt(conn, self._exclusion)
+            self._finish_forgetting(conn, wait=True)
         self._database = identity(self._config.home)
         return conn
 
@@ -117,7 +131,9 @@ class Daemon:
         """The archive, swept of what a crash has left; None when it is switched off."""
         if not self._config.archive_enabled:
             return None
-        archive = Archive(self._conn, self._config.home, redact, cap=self._config.archive_max_mb * 1_000_000)
+        guards = partial(guard, self._conn, self._exclusion)
+        cap = self._config.archive_max_mb * 1_000_000
+        archive = Archive(self._conn, self._config.home, redact, guards=guards, cap=cap)
         archive.tidy()
         return archive
 
@@ -137,6 +153,7 @@ class Daemon:
         """Stop watching, fold the WAL back and give up the lock."""
         self._notify.stopping()
         self._watch.stop()
+        self._control.close()
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
@@ -147,12 +164,14 @@ class Daemon:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
         now = self._clock()
         change = self._watch.poll(now)
+        served = False
         try:
             with translated():
                 if change is not None:
                     self._look(change, now)
                 if now >= self._retry_at:
                     self._stand()
+                    served = self._control.serve()
                     self._mark_gone()
                     self._work()
                     self._tend(now)
@@ -165,7 +184,7 @@ class Daemon:
             self._stall(error, now)
         self._report(now)
         self._tell(now)
-        return change is not None or (bool(self._pending or self._behind) and now >= self._retry_at)
+        return change is not None or served or (bool(self._pending or self._behind) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
 
@@ -283,6 +302,7 @@ class Daemon:
         """Once a minute: sessions that have gone quiet are complete, and their ends go into the archive."""
         if now - self._idle_at >= IDLE_SECONDS:
             self._idle_at = now
+            self._finish_forgetting(self._conn, wait=False)
             idle = self._wall() - self._config.idle_minutes * 60
             with transaction(self._conn):
                 complete_idle(self._conn, int(idle * 1000))
@@ -292,6 +312,8 @@ class Daemon:
 
     def _catch_up(self) -> None:
         """One transcript that was read and not archived, when there is nothing to read."""
+        self._behind += self._ingest.behind
+        self._ingest.behind.clear()
         if self._archive is not None and self._behind and not self._pending:
             catch_up(self._conn, self._archive, self._source, self._behind.pop())
 
@@ -318,6 +340,29 @@ class Daemon:
             events.recovered(self._trouble.reason)
             self._status_at = float("-inf")
         self._delay, self._retry_at, self._trouble = 0.0, 0.0, None
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def _forget(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Forget, then look at everything: files of sessions that are left may have to be read again."""
+        sessions, records = _names(asked.get("sessions")), _names(asked.get("records"))
+        self._notify.busy(FORGET_SECONDS)
+        with translated():
+            finished = forget(self._conn, self._config.home, sessions, records, self._sinks)
+            if self._archive is not None:
+                self._archive.measure()
+            self._sweep(self._clock())
+        return {"finished": finished}
+
+    def _finish_forgetting(self, conn: Connection, *, wait: bool) -> None:
+        """Take up what was cut off, or could not be finished while somebody was reading."""
+        try:
+            with translated():
+                resume(conn, self._config.home, self._sinks, wait=wait)
+        except (CorruptDatabase, NewerDatabase):
+            raise
+        except (IndexerError, OSError) as error:
+            events.failed("forget", error)
 
     # -- status ------------------------------------------------------------------------------------
 
@@ -374,3 +419,10 @@ class Daemon:
         except IndexerError as error:
             events.failed("status", error)
             return None
+
+
+def _names(given: object) -> list[str]:
+    """A list of ids out of a request. Raises UsageError for anything else."""
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise UsageError("a list of ids is missing", "")
+    return given

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from indexer import events
 from indexer.archive.keep import Archive, Kept, Raw
+from indexer.exclude import Exclusion
 from indexer.failpoints import passing
 from indexer.files.discover import Found
 from indexer.files.fingerprint import TAIL, Fingerprint, matches, take
@@ -28,7 +29,7 @@ from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
 from indexer.store.connection import Connection, transaction
-from indexer.store.writer import Placed, Turn, Writer, Written
+from indexer.store.writer import NOTHING_EXCLUDED, Placed, Turn, Writer, Written
 
 
 class Size(NamedTuple):
@@ -131,13 +132,17 @@ class Ingest:
         index_text: bool = True,
         limit: Size = LIVE,
         archive: Archive | None = None,
+        exclusion: Exclusion = NOTHING_EXCLUDED,
     ) -> None:
+        self._exclusion = exclusion
         self._conn, self._source, self._resolve = conn, source, resolver.resolve
         self._archive = archive
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
         self._batch = _Batch()
         self.unfinished: set[str] = set()
         """Files whose last line has no newline and is not read yet: it has to stand for a while."""
+        self.behind: list[int] = []
+        """Ids of files of which the archive has yet to take what was read."""
         self.failed: set[str] = set()
         """Files that could not be read when they were tried last."""
 
@@ -194,6 +199,7 @@ class Ingest:
         parse, line = self._source.parse, None
         raw: list[Raw] = []
         archive = self._archive
+        guard = archive.guard(row) if archive is not None else None
         for line in read_lines(fd, begin, number, size=stat.size, max_bytes=data, max_lines=rows):
             end, number = line.end, line.number
             if isinstance(line, Oversize):
@@ -204,7 +210,7 @@ class Ingest:
             # Placed(...) goes through a Python-level __new__, once a line.
             placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in entries])
             if archive is not None:
-                kept = line.data if archive.wants(entries, file.session_id) else None
+                kept = line.data if archive.wants(entries, guard) else None
                 raw.append(tuple.__new__(Raw, (line.start, end, kept)))
         more = number - row.line_no >= rows or end - begin >= data
         news = bool(placed) or end > begin or _stat_of(row) != stat
@@ -267,12 +273,12 @@ class Ingest:
         batch, self._batch = self._batch, _Batch()
         passing("ingest.begin")
         with transaction(self._conn):
-            writer = Writer(self._conn, self._source.platform, self._resolve, index_text=self._index_text)
+            writer = Writer(
+                self._conn, self._source.platform, self._resolve, index_text=self._index_text, exclusion=self._exclusion
+            )
             written = writer.write(batch.turns)
             passing("ingest.rows")
-            if self._archive is not None:
-                for kept in batch.kept:
-                    self._archive.note(kept)
+            self._archive_batch(batch, writer)
             for mark in batch.marks:
                 self._move_on(mark)
                 passing("ingest.checkpoint")
@@ -281,8 +287,21 @@ class Ingest:
             events.ingested(turn.file.path, lines=len(turn.placed), rows=len(turn.placed), size=turn.file.offset)
         return Progress(len(batch.marks), batch.size, batch.rows, written)
 
+    def _archive_batch(self, batch: _Batch, writer: Writer) -> None:
+        """Note what the archive has taken of a batch. Where a session of it turned out to be excluded, nothing
+        is: its files are caught up with, now that it is known."""
+        if self._archive is None:
+            return
+        for kept in batch.kept:
+            if writer.excluded:
+                self._archive.discard(kept)
+                self.behind.append(kept.row.id)
+            else:
+                self._archive.note(kept)
+
     def _move_on(self, mark: _Mark) -> None:
         row = mark.row
+        checkpoints.cover(self._conn, row)
         if row.reread:
             row.reread = False
             row.start_over()

@@ -16,20 +16,23 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from indexer.archive.catch_up import catch_up
 from indexer.archive.keep import Archive, Redact
 from indexer.config import Config
+from indexer.exclude import Exclusion
 from indexer.files.discover import Found, Survey, default_roots, survey
+from indexer.forget import Sink, resume
 from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.ingest import Progress as Done
 from indexer.project import Resolver
 from indexer.rebuild import Rebuild
 from indexer.sources.base import Source
 from indexer.store import archive as archived
-from indexer.store import bulk, checkpoints
+from indexer.store import bulk, checkpoints, exclusions
 from indexer.store import rebuild as rebuilding
 from indexer.store.connection import (
     Connection,
@@ -41,6 +44,7 @@ from indexer.store.connection import (
 )
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
+from indexer.store.refusals import guard
 from indexer.store.removal import forget_sample, holds_only_sample, sample_folder
 from indexer.store.sessions import complete_idle
 
@@ -113,12 +117,17 @@ class _Job(NamedTuple):
     tell: Callable[[Progress], None] | None
     redact: Redact | None
 
+    def exclusion(self) -> Exclusion:
+        """Projects that are not remembered."""
+        return Exclusion(self.config.excluded, str(Path.home()))
+
     def archive(self, conn: Connection, limit: Size) -> Archive | None:
         """The archive to fill beside the rows; none for the bundled sample, or if it is switched off."""
         if self.sample or not self.config.archive_enabled:
             return None
         cap = self.config.archive_max_mb * 1_000_000
-        archive = Archive(conn, self.config.home, self.redact, cap=cap, lazily=limit is BULK)
+        guards = partial(guard, conn, self.exclusion())
+        archive = Archive(conn, self.config.home, self.redact, guards=guards, cap=cap, lazily=limit is BULK)
         archive.idle_before = int((time.time() - self.config.idle_minutes * 60) * 1e9)
         return archive
 
@@ -131,6 +140,7 @@ def rescan(
     *,
     rebuild: bool = False,
     redact: Redact | None = None,
+    sinks: Sequence[Sink] = (),
 ) -> Report:
     """Bring the memory of `config.home` up to date with the roots; rebuild: make all of it anew.
 
@@ -141,10 +151,13 @@ def rescan(
     try:
         with _uncollected(), translated():
             if rebuild and _holds_something(config.home):
-                return _rebuild(config, source, env, tell, redact)
-            with _store(config.home) as (conn, limit):
-                seen, sample = _find(conn, config, source, env)
-                return _fill(conn, limit, _Job(config, source, seen, sample, tell, redact))
+                report = _rebuild(config, source, env, tell, redact)
+            else:
+                with _store(config.home, sinks) as (conn, limit):
+                    seen, sample = _find(conn, config, source, env)
+                    report = _fill(conn, limit, _Job(config, source, seen, sample, tell, redact))
+            _take_back(config.home, sinks)
+        return report
     finally:
         lock.release()
 
@@ -185,6 +198,15 @@ def _rebuild(
     return report
 
 
+def _take_back(home: Path, sinks: Sequence[Sink]) -> None:
+    """Sessions that turned out to be of an excluded project after some of them was stored."""
+    conn = open_writer(home)
+    try:
+        resume(conn, home, sinks)
+    finally:
+        conn.close()
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Records hold no cycles, and there are thousands in hand at any time: the collector would look at
@@ -207,7 +229,7 @@ def _find(conn: Connection, config: Config, source: Source, env: dict[str, str])
 
 
 @contextmanager
-def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
+def _store(home: Path, sinks: Sequence[Sink]) -> Iterator[tuple[Connection, Size]]:
     """The database to fill, and in batches of what size.
 
     When there is nothing to add to, it is a side file, published at the end. Also an interrupted load is
@@ -215,6 +237,7 @@ def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
     if database_path(home).exists():
         conn = open_writer(home)
         migrate(conn)
+        resume(conn, home, sinks)
         if not bulk.is_empty(conn):
             try:
                 yield conn, LIVE
@@ -239,11 +262,12 @@ def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
 
 def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None) -> Report:
     config, source, seen = job.config, job.source, job.seen
-    archive = job.archive(conn, limit)
+    archive, exclusion = job.archive(conn, limit), job.exclusion()
     if archive is not None and again is None:
         archive.tidy()
     with transaction(conn):
         set_aliases(conn, config.aliases)
+        exclusions.adopt(conn, exclusion)
         if again is None:
             _mark_gone(conn, seen)
         if any(found.root != sample_folder() for found in seen.found[:1]):
@@ -252,7 +276,7 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
     gone = again.files if again else []
     size = sum(found.stat.size for found in todo) + sum(row.offset for row in gone)
     meter = _Meter(job.tell, len(todo) + len(gone), size)
-    ingest = Ingest(conn, source, _resolver(config), limit=limit, archive=archive)
+    ingest = Ingest(conn, source, _resolver(config), limit=limit, archive=archive, exclusion=exclusion)
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest.run(todo))
@@ -297,5 +321,5 @@ def _resolver(config: Config) -> Resolver:
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:
     """Files whose stat is not the one of their last complete reading."""
-    known = checkpoints.known_stats(conn, source.parser_version)
-    return [one for one in found if known.get(checkpoints.stored(one.file.path)) != tuple(one.stat)]
+    known, names = checkpoints.known_stats(conn, source.parser_version), checkpoints.names(conn)
+    return [one for one in found if all(known.get(name) != tuple(one.stat) for name in names(one.file.path))]

@@ -23,15 +23,17 @@ ROOT = TESTS.parent
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
     ("errors", "failpoints", "notify", "status_file"),
+    ("control", "keyfile"),
     ("records", "text", "condition"),
     ("git_files", "sources.base"),
     ("project", "events", "share", "redact"),
+    ("exclude",),
     ("config",),
     ("store",),
     ("embedders",),
     ("sources", "files", "compressors", "vectors"),
     ("dedup", "query", "documents", "archive"),
-    ("ingest", "compress", "sync", "search", "context"),
+    ("ingest", "compress", "sync", "search", "context", "forget"),
     ("rebuild",),
     ("daemon", "rescan", "doctor"),
     ("app",),

@@ -45,10 +45,10 @@ def _turn(conn: Connection, archive: Archive, source: Source, row: FileRow, fd: 
     """Archive some lines; returns how far the archive has come in the file."""
     begin, number = rows.reached(conn, row.id, row.generation)
     raw = []
-    named = row.source_file()
+    named, guard = row.source_file(), archive.guard(row)
     for line in read_lines(fd, begin, number, size=row.offset):
         data = None if isinstance(line, Oversize) else line.data
-        kept = data is not None and archive.wants(source.parse(data, named), row.session_id)
+        kept = data is not None and archive.wants(source.parse(data, named), guard)
         raw.append(Raw(line.start, line.end, data if kept else None))
     whole = bool(raw) and raw[-1].end >= row.offset
     taken = archive.take(row, raw, whole=whole)

@@ -30,14 +30,15 @@ from indexer.store import archive as rows
 from indexer.store.archive import Extent, Piece
 from indexer.store.checkpoints import FileRow, by_id
 from indexer.store.connection import Connection, transaction
+from indexer.store.refusals import Guard
 
 WINDOW = 20
 """Windows are 2**20 bytes."""
 _LEFT_OUT = (Ignored("progress"),)
 
 Redact: TypeAlias = Callable[[bytes], bytes]
-Forgotten: TypeAlias = Callable[[str | None, str | None], bool]
-"""content_session_id, uuid -> whether that session or record has been forgotten."""
+Guards: TypeAlias = Callable[[FileRow], Guard | None]
+"""What says, line by line, whether something in a file is never to be kept; None: nothing is."""
 
 
 class Raw(NamedTuple):
@@ -88,8 +89,8 @@ class Kept(NamedTuple):
 class Archive:
     """The archive of one memory. The caller holds the writer lock.
 
-    redact: what every line goes through before anything is written. forgotten: whether a session or a
-    record is never to be kept again. cap: bytes it may take on disk, 0 for no limit: beyond it nothing
+    redact: what every line goes through before anything is written. guards: what keeps lines out that were
+    forgotten or are excluded. cap: bytes it may take on disk, 0 for no limit: beyond it nothing
     more is taken, and nothing goes. lazily: see `Shelf`.
     """
 
@@ -99,11 +100,11 @@ class Archive:
         home: Path,
         redact: Redact | None = None,
         *,
-        forgotten: Forgotten | None = None,
+        guards: Guards | None = None,
         cap: int = 0,
         lazily: bool = False,
     ) -> None:
-        self._conn, self._redact, self._forgotten, self._cap = conn, redact, forgotten, cap
+        self._conn, self._redact, self._guards, self._cap = conn, redact, guards, cap
         self.idle_before = 0
         """Files written before this time (ns since 1970) are not waited for: their ends become chunks."""
         self.shelf = Shelf(home, lazily=lazily)
@@ -116,13 +117,16 @@ class Archive:
 
     # -- what is read ------------------------------------------------------------------------------
 
-    def wants(self, entries: Sequence[Entry], session_id: str | None) -> bool:
-        """Whether a line that says this is kept. session_id: of its file, for lines that name none."""
+    def guard(self, row: FileRow) -> Guard | None:
+        """To be asked for once a turn, and handed to `wants` with each line."""
+        return self._guards(row) if self._guards is not None else None
+
+    @staticmethod
+    def wants(entries: Sequence[Entry], guard: Guard | None) -> bool:
+        """Whether a line that says this is kept."""
         if len(entries) == 1 and entries[0].records and entries[0].records[0] in _LEFT_OUT:
             return False
-        if self._forgotten is None:
-            return True
-        return not any(self._forgotten(entry.session_id or session_id, entry.uuid) for entry in entries)
+        return guard is None or not guard(entries)
 
     def take(self, row: FileRow, lines: Sequence[Raw], *, whole: bool, open_line: Raw | None = None) -> Kept | None:
         """Keep what a turn has read of a file; None when there is nothing to note.
@@ -149,6 +153,11 @@ class Archive:
             item = Item(self._clean(open_line.data), 1, len(open_line.data))
             tails.append((Stretch(stop, stop + item.size, number, [item]), True))
         return Kept(row, row.generation, stored, tails) if stored or tails else None
+
+    def discard(self, kept: Kept) -> None:
+        """Let go of what was taken and is not to be noted after all."""
+        names = [name for _, name, _ in kept.stored if not rows.knows(self._conn, name)]
+        self.shelf.remove(names)
 
     def _windows(self, lines: Iterable[Raw], number: int) -> Iterator[Stretch]:
         for _, group in groupby(lines, lambda line: line.start >> WINDOW):

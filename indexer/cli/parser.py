@@ -36,6 +36,15 @@ kinds: {", ".join(KINDS)}
 """
 
 
+_FORGET_EPILOG = """\
+What is forgotten leaves no byte in any file of the memory, and is not read again from a transcript that
+still stands, nor from a copy of it. A forgotten session stays so: what is written into it later is not
+stored either. What a fork shares with it stays with the fork. --id takes the record itself (of a tool use
+its result's too), not the rest of its turn. Sessions of a project that begin later are stored again, unless
+its name is in `exclude.projects` of your settings.
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises UsageError instead of leaving the process, so that `--json` holds for usage errors too."""
 
@@ -61,7 +70,9 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _archive, _config):
+    for add in (
+        _watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _archive, _forget, _config,
+    ):  # fmt: skip
         add(commands)
     return parser
 
@@ -274,6 +285,23 @@ def _archive(commands: Any) -> None:
     restore.add_argument("--to", metavar="DIR", required=True, help="folder to write to; never Claude Code's own")
     prune = _sub(actions, "prune", "indexer.cli.archive:prune", "take out what is over the limits of your settings")
     prune.add_argument("--yes", action="store_true", help="do it; without, only say what would go")
+
+
+def _forget(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "forget",
+        "indexer.cli.forget:forget",
+        "say what would be forgotten; with --yes, forget it for good",
+        epilog=_FORGET_EPILOG,
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--session", metavar="ID", help="a session: its id or the start of it")
+    what.add_argument("--project", metavar="NAME", help="a project's sessions, as they are stored now")
+    what.add_argument("--id", metavar="ID", help="one result, as prompt:12, in every session that shows it")
+    what.add_argument("--before", metavar="DATE", help="sessions whose last record is older")
+    what.add_argument("--excluded", action="store_true", help="sessions of the projects that the settings exclude")
+    parser.add_argument("--yes", action="store_true", help="do it; without, nothing is changed")
 
 
 def _config(commands: Any) -> None:

@@ -17,7 +17,7 @@ from indexer import config, status_file
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
-from indexer.store import health
+from indexer.store import exclusions, health
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -40,6 +40,8 @@ class _Status(NamedTuple):
     dead_letters: list[health.DeadLetter]
     unmatched: int
     last_commit: str | None
+    forgetting: health.Forgetting
+    excluded: int
     writer: int | None
     watcher: dict[str, Any] | None
 
@@ -71,6 +73,8 @@ def _look(conn: Connection, home: Path, limit: int) -> _Status:
         dead_letters=health.dead_letters(conn, limit),
         unmatched=health.unmatched_results(conn),
         last_commit=health.last_commit(conn),
+        forgetting=health.forgetting(conn),
+        excluded=exclusions.count(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
     )
@@ -121,6 +125,8 @@ def _status_json(found: _Status) -> dict[str, object]:
         "unmatched_results": found.unmatched,
         "ignored": health.ignored(found.files),
         "last_commit": found.last_commit,
+        "forgetting": found.forgetting._asdict(),
+        "excluded_sessions": found.excluded,
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
     }
@@ -145,6 +151,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("watcher", _watcher_text(found.watcher)),
         ("trouble", _said(found.watcher, "reason")),
         ("what to do", _said(found.watcher, "remedy")),
+        ("forgotten", _forgetting_text(found.forgetting)),
+        ("excluded", f"{many(found.excluded, 'session')} by your settings" if found.excluded else ""),
         ("not kept", _ignored_text(ignored)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
@@ -190,6 +198,12 @@ def _watcher_text(said: dict[str, Any] | None) -> str:
 
 def _said(said: dict[str, Any] | None, name: str) -> str:
     return one_line(said[name]) if said and said[name] else ""
+
+
+def _forgetting_text(left: health.Forgetting) -> str:
+    if left.rows:
+        return "not all gone yet: the next rescan, forget or watch takes it up"
+    return "bytes of it are left until the next idle moment, when nobody reads" if left.bytes else ""
 
 
 def _ignored_text(kinds: dict[str, int]) -> str:

@@ -44,12 +44,17 @@ def _fts(conn: sqlite3.Connection) -> str:
     return (_HERE / "fts.sql").read_text(encoding="utf-8") + "INSERT INTO search_fts(search_fts) VALUES ('rebuild');"
 
 
-def _archive(_: sqlite3.Connection) -> str:
-    """Tables for the archive; schema.sql has them, and every statement of it may run twice."""
+def _more_tables(_: sqlite3.Connection) -> str:
+    """Tables that earlier versions lack: schema.sql has them, and every statement of it may run twice."""
     return tables()
 
 
-STEPS = (Step(1, "base tables", _base), Step(2, "full-text index", _fts), Step(4, "archive", _archive))
+STEPS = (
+    Step(1, "base tables", _base),
+    Step(2, "full-text index", _fts),
+    Step(4, "archive", _more_tables),
+    Step(5, "what was forgotten", _more_tables),
+)
 SCHEMA_VERSION = STEPS[-1].version
 
 

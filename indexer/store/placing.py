@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from indexer.records import Entry
 from indexer.store.checkpoints import STALE, FileRow
-from indexer.store.membership import FORKED, OWNER, SIDECHAIN, Age, Member, Members
+from indexer.store.membership import FORKED, INHERITED, OWNER, SIDECHAIN, Age, Member, Members
 from indexer.store.sessions import Session, Sessions
 
 
@@ -104,7 +104,9 @@ class Placer:
 
         Says whether its rows should follow: not to where the very same file has it now."""
         better, improved = own.position < 0, False
-        if _terms(new) != _terms(own):
+        if own.flags & INHERITED:  # its rows still say what the forgotten owner's copy said
+            better = improved = True
+        elif _terms(new) != _terms(own):
             better = improved = _terms(new) < _terms(own)  # a place on worse terms is none, not even for a while
         elif own.file == new.file:
             better = better or new.position < own.position

@@ -119,6 +119,7 @@ CREATE INDEX IF NOT EXISTS idx_session_files_file ON session_files(file_id);
 -- Membership: the records a session holds, where they stand, and on what terms.
 -- flags: 1 = written by a sub-agent (side chain), 2 = a copy that names its origin (forkedFrom),
 -- 4 = the owner: this session's own columns stand in the record's rows. Exactly one member owns.
+-- 8 = became the owner when the one before was forgotten, and has not been read again since.
 CREATE TABLE IF NOT EXISTS session_records (
   uuid TEXT NOT NULL,
   session_db_id INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
@@ -148,6 +149,8 @@ CREATE TABLE IF NOT EXISTS user_prompts (
   created_at_epoch INTEGER
 );
 CREATE INDEX IF NOT EXISTS idx_user_prompts_session ON user_prompts(session_db_id, prompt_number);
+
+CREATE INDEX IF NOT EXISTS idx_user_prompts_private ON user_prompts(native_prompt_id) WHERE is_private;
 
 -- One API message: model and usage counted once. Its visible text is in assistant_texts.
 CREATE TABLE IF NOT EXISTS assistant_messages (
@@ -247,6 +250,12 @@ CREATE TABLE IF NOT EXISTS session_agents (
   agent_type TEXT,
   description TEXT,
   PRIMARY KEY (session_db_id, agent_id)
+) WITHOUT ROWID;
+
+-- Ids of calls that were not stored, because they stand in the turn of a wholly private prompt: what they
+-- spawned is known by them (private.py).
+CREATE TABLE IF NOT EXISTS private_calls (
+  identity TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
 -- Titles written by an older client, each for the session that holds its leaf record.
@@ -384,3 +393,26 @@ CREATE TABLE IF NOT EXISTS search_texts (
   title TEXT NOT NULL DEFAULT '',
   body TEXT NOT NULL DEFAULT ''
 );
+
+-- What has been forgotten, so that it does not come back (tombstones.py): keyed hashes of session ids and
+-- record uuids, never the ids themselves.
+CREATE TABLE IF NOT EXISTS tombstones (
+  hash BLOB PRIMARY KEY
+) WITHOUT ROWID;
+
+-- What is still to be done of a forgetting (erasing.py); written with its tombstones, taken away piece by
+-- piece. kind: session (row id of one whose rows go), record (uuid of one that goes alone), and the last
+-- works: index, pages, log.
+CREATE TABLE IF NOT EXISTS erasures (
+  kind TEXT NOT NULL,
+  value NOT NULL,
+  PRIMARY KEY (kind, value)
+) WITHOUT ROWID;
+
+-- Sessions that are not stored because the settings exclude their project, by keyed hash, and the files
+-- they stand in: these are read again when the settings change. file_id 0: which settings these were.
+CREATE TABLE IF NOT EXISTS excluded_sessions (
+  hash BLOB NOT NULL,
+  file_id INTEGER NOT NULL,
+  PRIMARY KEY (hash, file_id)
+) WITHOUT ROWID;

@@ -179,7 +179,7 @@ def test_places_are_those_of_the_transcript_and_not_of_what_was_redacted(tmp_pat
 def test_what_is_forgotten_is_not_kept_again(tmp_path: Path) -> None:
     made = talk("a", "one")
     gone = made.user("forget me")["uuid"]
-    memory = Archived(tmp_path, forgotten=lambda session, uuid: uuid == gone)
+    memory = Archived(tmp_path, guards=lambda _: lambda entries: entries[0].uuid == gone)
     made.write(memory.root)
     memory.read()
     assert b"forget me" not in memory.everything()

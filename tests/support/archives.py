@@ -17,9 +17,18 @@ from indexer.ingest import Ingest
 from indexer.rescan import Report, rescan
 from indexer.sources.claude_code import ClaudeCode
 from indexer.store import archive as rows
+from indexer.store.connection import Connection
 
 LONG_AGO = 10**9
 """Seconds since 1970, of files that nobody waits for."""
+
+
+def everything(conn: Connection, archive: Archive) -> bytes:
+    """All lines of all chunk files, known or not, and of all tails."""
+    found = [archive.shelf.get(name) for name in archive.shelf.names()]
+    for key in rows.every_piece(conn):
+        found += [item.data or b"" for each, _ in archive.stretches(*key[:2]) for item in each.items]
+    return b"\n".join(found)
 
 
 class Archived(Memory):
@@ -63,10 +72,7 @@ class Archived(Memory):
 
     def everything(self) -> bytes:
         """All lines of all chunks and tails."""
-        found = [self.archive.shelf.get(chunk.hash) for chunk in rows.chunks(self.conn)]
-        for key in rows.every_piece(self.conn):
-            found += [item.data or b"" for each, _ in self.archive.stretches(*key[:2]) for item in each.items]
-        return b"\n".join(found)
+        return everything(self.conn, self.archive)
 
 
 def old(path: Path) -> Path:
@@ -118,6 +124,14 @@ class Library:
             table: [tuple(row) for row in conn.execute(f"SELECT id, {name} FROM {table} ORDER BY 1")]
             for table, name in columns.items()
         }
+        conn.close()
+        return found
+
+    @property
+    def everything(self) -> bytes:
+        """All lines in the archive."""
+        conn = store(self.home)
+        found = everything(conn, Archive(conn, self.home))
         conn.close()
         return found
 

@@ -22,7 +22,7 @@ from daemons import settings
 from memories import Memory
 from writers import write
 
-from indexer import daemon, failpoints, ingest
+from indexer import app, daemon, failpoints, ingest
 from indexer.archive import keep
 from indexer.archive.erase import erase
 from indexer.daemon import Daemon
@@ -193,7 +193,14 @@ def load_anew(folder: str, hit: int) -> None:
     rescan(settings(Path(folder, "home"), Path(folder, "projects")), ClaudeCode(), {}, rebuild=True)
 
 
-FILE_EVENTS = {"os.remove", "os.rename", "os.mkdir", "os.chmod", "os.truncate"}
+def forget(folder: str, session: str, hit: int) -> None:
+    """Forget a session, and die before the n-th SQL statement, or change to a file or folder."""
+    die_at(hit)
+    sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
+    app.forget(settings(Path(folder, "home"), Path(folder, "projects")), [session], [])
+
+
+FILE_EVENTS = {"os.remove", "os.rename", "os.link", "os.mkdir", "os.chmod", "os.truncate"}
 steps = 0
 _last_step = 0
 
@@ -237,6 +244,7 @@ DEEDS: dict[str, Callable[..., None]] = {
         keep_lines,
         erase_session,
         load_anew,
+        forget,
         count,
     )
 }
