@@ -44,42 +44,27 @@ class _Line(NamedTuple):
     is_open: bool
 
 
-class Rebuild:
-    """One rebuild of the memory in `home` in the side file `conn`. `begin` before anything is read, `fed` for
-    what the archive has, `end` after everything."""
+class Feed:
+    """Reads transcripts from the archive, as far as nobody can read them from disk. files: their rows."""
 
-    def __init__(self, conn: Connection, home: Path, source: Source, resolver: Resolver, archive: Archive) -> None:
+    def __init__(self, conn: Connection, source: Source, resolver: Resolver, archive: Archive) -> None:
         self._conn, self._source, self._resolver, self._archive = conn, source, resolver, archive
-        rebuild.attach(conn, database_path(home))
-        self._gone: list[FileRow] = []
+        self.files: list[FileRow] = []
+        self._schema = "main"
 
-    @property
-    def files(self) -> list[FileRow]:
-        """The files that are read from the archive."""
-        return self._gone
-
-    def begin(self, old: Sequence[FileRow], kept: set[int], found: Iterable[Found]) -> None:
-        """Say of each file that the old memory knows where it is read from. kept: ids of those that the
-        archive holds. In the caller's transaction."""
-        standing = {checkpoints.stored(each.file.path): each.file.path for each in found}
-        unread, changed = [], []
-        for row in old:
-            if row.path in standing and row.status != "replaced":
-                if not _still_holds(row, standing[row.path]):
-                    changed.append(row.id)
-            elif row.id in kept and row.status != "replaced":
-                self._gone.append(row)
-            else:
-                unread.append(row.id)
-        rebuild.begin(self._conn, unread, changed)
+    def adopt(self) -> None:
+        """Take in an archive that outlived its database."""
+        self.files = [checkpoints.by_id(self._conn, file_id) for file_id in self._archive.adopt()]
+        for row in self.files:
+            row.offset = archived.reached(self._conn, row.id, max(archived.layers(self._conn, row.id)))[0]
 
     def unfinished(self) -> bool:
         """Whether `fed` has more to do: others have come to own records of a file."""
-        return any(checkpoints.by_id(self._conn, row.id).size < 0 for row in self._gone)
+        return any(checkpoints.by_id(self._conn, row.id).size < 0 for row in self.files)
 
     def fed(self) -> Iterator[Progress]:
         """Read the transcripts that only the archive has; after each commit, says what it brought."""
-        for before in self._gone:
+        for before in self.files:
             row = checkpoints.by_id(self._conn, before.id)
             if row.size >= 0:
                 continue
@@ -117,8 +102,11 @@ class Rebuild:
             row.generation -= 1  # it is the same reading of the same archive
             checkpoints.restart(self._conn, row.id)
         checkpoints.save(self._conn, row)
-        rebuild.note_fed(self._conn, row.id)
+        self._note_fed(row)
         return again
+
+    def _note_fed(self, row: FileRow) -> None:
+        """Nobody else has to know."""
 
     def _lines(self, row: FileRow) -> Iterator[_Line]:
         """What the archive holds of a file's last reading, as the source would give it."""
@@ -134,11 +122,39 @@ class Rebuild:
 
     def _note_beside(self, row: FileRow) -> list[Entry]:
         """The link of a sub-agent to its call, which stood in a file beside the transcript."""
-        note = archived.agent_note(self._conn, row.session_id, row.agent_id, "old")
+        note = archived.agent_note(self._conn, row.session_id, row.agent_id, self._schema)
         if note is None or row.agent_id is None:
             return []
         link = AgentLink(row.agent_id, *note)
         return [Entry(None, row.session_id, None, None, None, None, True, row.agent_id, None, (link,))]
+
+
+class Rebuild(Feed):
+    """One rebuild of the memory in `home` in the side file `conn`. `begin` before anything is read, `fed` for
+    what the archive has, `end` after everything."""
+
+    def __init__(self, conn: Connection, home: Path, source: Source, resolver: Resolver, archive: Archive) -> None:
+        super().__init__(conn, source, resolver, archive)
+        rebuild.attach(conn, database_path(home))
+        self._schema = "old"
+
+    def begin(self, old: Sequence[FileRow], kept: set[int], found: Iterable[Found]) -> None:
+        """Say of each file that the old memory knows where it is read from. kept: ids of those that the
+        archive holds. In the caller's transaction."""
+        standing = {checkpoints.stored(each.file.path): each.file.path for each in found}
+        unread, changed = [], []
+        for row in old:
+            if row.path in standing and row.status != "replaced":
+                if not _still_holds(row, standing[row.path]):
+                    changed.append(row.id)
+            elif row.id in kept and row.status != "replaced":
+                self.files.append(row)
+            else:
+                unread.append(row.id)
+        rebuild.begin(self._conn, unread, changed)
+
+    def _note_fed(self, row: FileRow) -> None:
+        rebuild.note_fed(self._conn, row.id)
 
     def end(self) -> None:
         """Give rows their old ids and carry over what is still missing.

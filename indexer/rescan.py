@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indexer.archive.catch_up import catch_up
+from indexer.archive.chunks import Shelf
 from indexer.archive.keep import Archive, Redact
 from indexer.config import Config
 from indexer.exclude import Exclusion
@@ -29,7 +30,7 @@ from indexer.forget import Sink, resume
 from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.ingest import Progress as Done
 from indexer.project import Resolver
-from indexer.rebuild import Rebuild
+from indexer.rebuild import Feed, Rebuild
 from indexer.sources.base import Source
 from indexer.store import archive as archived
 from indexer.store import bulk, checkpoints, exclusions
@@ -223,7 +224,8 @@ def _uncollected() -> Iterator[None]:
 def _find(conn: Connection, config: Config, source: Source, env: dict[str, str]) -> tuple[Survey, bool]:
     """What stands on disk; the bundled sample when the default places hold nothing, nor ever did."""
     seen = survey(config.roots or default_roots(env), source)
-    if seen.found or config.roots or seen.problems or not holds_only_sample(conn):
+    known = config.roots or Shelf(config.home).folder.is_dir() or not holds_only_sample(conn)
+    if seen.found or seen.problems or known:
         return seen, False
     return survey([sample_folder()], source), True
 
@@ -273,20 +275,25 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
         if any(found.root != sample_folder() for found in seen.found[:1]):
             forget_sample(conn)
     todo = _changed(conn, source, seen.found)
-    gone = again.files if again else []
+    feed: Feed | None = again
+    if archive is not None and limit is BULK and again is None:
+        feed = Feed(conn, source, _resolver(config), archive)
+        feed.adopt()
+    gone = feed.files if feed else []
     size = sum(found.stat.size for found in todo) + sum(row.offset for row in gone)
     meter = _Meter(job.tell, len(todo) + len(gone), size)
     ingest = Ingest(conn, source, _resolver(config), limit=limit, archive=archive, exclusion=exclusion)
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest.run(todo))
-        if again is not None:
-            meter.add(again.fed())
+        if feed is not None:
+            meter.add(feed.fed())
         todo = _changed(conn, source, seen.found)
-        if not todo and not (again and again.unfinished()):
+        if not todo and not (feed and feed.unfinished()):
             break
     if again is not None:
         again.end()
+    if feed is not None:
         with transaction(conn):
             _mark_gone(conn, seen)
     _finish(conn, config, source, archive, published=again is None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -330,3 +331,42 @@ def test_switched_off_nothing_is_archived(tmp_path: Path) -> None:
     talk("a", "one").write(made.root)
     made.rescan()
     assert not (made.home / "archive").exists()
+
+
+# -- an archive without its database ---------------------------------------------------------------
+
+
+def lose_database(library: Library) -> None:
+    for path in library.home.glob("index.db*"):
+        path.unlink()
+
+
+def test_an_archive_that_outlived_its_database_is_read(library: Library) -> None:
+    library.age()
+    before = library.held
+    shutil.rmtree(library.root)
+    library.root.mkdir()
+    lose_database(library)
+    done = library.rescan()
+    after = library.held
+    assert done.files_archived > 0
+    # Not the notes beside sub-agents' files, nor under what other names a copy stood.
+    for part in ("prompts", "texts", "messages", "events"):
+        assert differing({part: before[part]}, {part: after[part]}) == {}
+
+
+def test_what_still_stands_is_read_from_disk_and_archived_once(small: Library) -> None:
+    small.age()
+    before, chunks = small.held, small.chunks
+    lose_database(small)
+    assert small.rescan().files_archived == 0
+    assert (small.held, small.chunks) == (before, chunks)
+
+
+def test_no_sample_is_read_beside_an_archive(small: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    small.age()
+    shutil.rmtree(small.root)
+    lose_database(small)
+    small.config = replace(small.config, roots=())
+    assert not small.rescan().sample
+    assert len(small.held["prompts"]) == 3

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -28,7 +29,7 @@ from indexer.failpoints import passing
 from indexer.records import Entry, Ignored
 from indexer.store import archive as rows
 from indexer.store.archive import Extent, Piece
-from indexer.store.checkpoints import FileRow, by_id
+from indexer.store.checkpoints import FileRow, by_id, by_path, save
 from indexer.store.connection import Connection, transaction
 from indexer.store.refusals import Guard
 
@@ -287,12 +288,35 @@ class Archive:
 
     def tidy(self) -> None:
         """At the start: tighten modes, and sweep what a crash has left: files whose rows were never
-        committed. Their transcripts are read again; where one is gone, the file is left alone."""
+        committed. Their transcripts are read again; where one is gone, the file is left alone (`adopt`)."""
         self.shelf.tighten()
         for name in list(self.shelf.names()):
             if not rows.knows(self._conn, name) and os.path.lexists(self._origin(name)):
                 self.shelf.remove([name])
         self.clear()
+
+    def adopt(self) -> list[int]:
+        """For a database that knows nothing, beside an archive that outlived another one: take in what the
+        heads of its files say of transcripts that no longer stand. Returns ids of files to be read from it."""
+        heads = []
+        for name in self.shelf.names():
+            with suppress(DamagedArchive):
+                head = self.shelf.origin(name)
+                if not rows.knows(self._conn, name) and not os.path.lexists(head["path"]):
+                    heads.append((head["path"], head["generation"], head["start"], head["stop"], name, head))
+        adopted: dict[str, FileRow] = {}
+        with transaction(self._conn):
+            for path, generation, start, stop, name, head in sorted(heads, key=lambda each: each[:4]):
+                row = adopted.get(path) or by_path(self._conn, path)
+                if row is None:
+                    row = FileRow(0, path, head["folder"], head["session"], head["agent"], generation=generation)
+                    save(self._conn, row)
+                    adopted[path] = row
+                size = self.shelf.path(name).stat().st_size
+                chunk_id = rows.put_chunk(self._conn, name, stop - start, size)
+                place = (row.id, generation, start, stop, head["line"], head["lines"])
+                rows.put_extents(self._conn, [Extent(*place, chunk_id)])
+        return [row.id for row in adopted.values()]
 
     def _origin(self, name: str) -> str:
         try:

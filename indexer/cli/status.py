@@ -17,7 +17,7 @@ from indexer import config, status_file
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
-from indexer.store import exclusions, health
+from indexer.store import archive, exclusions, health
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -44,13 +44,15 @@ class _Status(NamedTuple):
     excluded: int
     writer: int | None
     watcher: dict[str, Any] | None
+    archive: int
+    archive_full: bool
 
 
 def status(args: Namespace, out: Output) -> int:
     """Print the state of the memory. Raises NoDatabase when there is none."""
-    home = config.load(args.home, args.roots).home
-    with reading(home) as conn:
-        found = _look(conn, home, args.dead_letters)
+    settings = config.load(args.home, args.roots)
+    with reading(settings.home) as conn:
+        found = _look(conn, settings, args.dead_letters)
     if out.as_json:
         out.data(_status_json(found))
     else:
@@ -58,8 +60,10 @@ def status(args: Namespace, out: Output) -> int:
     return 0
 
 
-def _look(conn: Connection, home: Path, limit: int) -> _Status:
+def _look(conn: Connection, settings: config.Config, limit: int) -> _Status:
+    home = settings.home
     database = database_path(home)
+    archived, cap = archive.total(conn) if archive.present(conn) else 0, settings.archive_max_mb * 1_000_000
     known = health.files(conn)
     writer = writer_alive(home)
     return _Status(
@@ -77,6 +81,8 @@ def _look(conn: Connection, home: Path, limit: int) -> _Status:
         excluded=exclusions.count(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
+        archive=archived,
+        archive_full=settings.archive_enabled and 0 < cap <= archived,
     )
 
 
@@ -118,6 +124,7 @@ def _status_json(found: _Status) -> dict[str, object]:
             "wal_bytes": found.wal,
             "free_bytes": found.free,
         },
+        "archive": {"size_bytes": found.archive, "full": found.archive_full},
         "files": {"known": len(found.files)} | {name: statuses[name] for name in ("active", "gone", "unreadable")},
         "behind": {"files": len(found.behind), "bytes": sum(found.behind.values())},
         "unreadable": [{"file": f.path, "reason": f.error} for f in found.files if f.status == "unreadable"],
@@ -143,6 +150,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
             "memory",
             aside(one_line(found.database), size(found.size), _extra(found)),
         ),
+        ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", behind),
@@ -158,6 +166,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
     ]
     yield from facts(lines, out.style, indent="")
+    if found.archive_full:
+        yield f"{out.style.bad('the archive is full')}: see `transcript-indexer archive status`"
     for file in found.files:
         if file.status == "unreadable":
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"

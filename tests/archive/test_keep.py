@@ -339,3 +339,37 @@ def test_every_line_is_json_with_its_own_session_and_uuid(memory: Archived) -> N
     memory.read()
     kept = [json.loads(line) for line in memory.text(path).splitlines()]
     assert [line["uuid"] for line in kept] == [record["uuid"] for record in made.records]
+
+
+# -- an archive without its database ---------------------------------------------------------------
+
+
+def fresh(tmp_path: Path) -> Archived:
+    """A new memory beside the archive of an old one, whose transcripts are gone."""
+    before = Archived(tmp_path)
+    path = many("a").write(before.root)
+    before.read()
+    before.seal()
+    path.write_bytes(many("a", 12).data)
+    before.read()
+    before.seal()
+    path.unlink()
+    before.close()
+    for each in before.home.glob("index.db*"):
+        each.unlink()
+    return Archived(tmp_path)
+
+
+def test_an_archive_without_a_database_is_taken_in(tmp_path: Path) -> None:
+    memory = fresh(tmp_path)
+    (file_id,) = memory.archive.adopt()
+    assert memory.rows("SELECT id, path FROM ingest_files")[0][0] == file_id
+    assert rows.reached(memory.conn, file_id, 0) == (len(many("a", 12).data), 24)
+    memory.close()
+
+
+def test_it_is_taken_in_once(tmp_path: Path) -> None:
+    memory = fresh(tmp_path)
+    memory.archive.adopt()
+    assert memory.archive.adopt() == []
+    memory.close()

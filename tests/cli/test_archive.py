@@ -56,6 +56,14 @@ def test_status_says_that_the_archive_is_full_and_what_to_do(ask: Any, library: 
     answer = ask("archive", "status")
     assert "the archive is full" in answer.out
     assert "archive prune" in answer.out
+    assert "the archive is full: see `transcript-indexer archive status`" in ask("status").out
+    assert ask("status", "--json").json["archive"] == {"size_bytes": 30_004_000_000, "full": True}
+
+
+def test_the_general_status_tells_its_size(ask: Any) -> None:
+    told = ask("status", "--json").json["archive"]
+    assert told["size_bytes"] == ask("archive", "status", "--json").json["archive"]["size_bytes"] > 0
+    assert not told["full"]
 
 
 def test_status_says_that_it_is_switched_off(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
