@@ -9,12 +9,13 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
 import pytest
 from daemons import Hand, Service, settings
+from forgetting import holding
 from memories import consistent, prompts
 from stores import content, memory_of
 from transcripts import Transcript, uid
@@ -22,13 +23,13 @@ from transcripts import Transcript, uid
 from indexer import daemon as module
 from indexer import events, ingest, status_file
 from indexer.daemon import Daemon
-from indexer.errors import Busy, CorruptDatabase, NewerDatabase
+from indexer.errors import Busy, CorruptDatabase, NewerDatabase, UsageError
 from indexer.files.tail import open_source
 from indexer.files.watch import SWEEP
 from indexer.rescan import rescan
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store import checkpoints
-from indexer.store.connection import database_path, open_reader, open_writer, writer_alive
+from indexer.store import checkpoints, erasing
+from indexer.store.connection import Connection, database_path, open_reader, open_writer, writer_alive
 
 Start = Callable[..., Service]
 
@@ -922,3 +923,77 @@ def test_a_full_disk_under_the_archive_stalls_and_goes_on(
     service.now += 120
     service.settle()
     assert remembered(home) == ["x" * (1 << 20), "two"]
+
+
+# --- forgetting
+
+
+def read_transaction(home: Path) -> sqlite3.Connection:
+    """A reader that holds the database as it is now."""
+    reader = sqlite3.connect(f"file:{home}/index.db?mode=ro", uri=True, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM sdk_sessions").fetchone()
+    return reader
+
+
+@pytest.fixture
+def gone(service: Service, root: Path) -> Transcript:
+    """A session that the service has read."""
+    made = talk("gone", "zqgone words")
+    service.hint(made.write(root))
+    return made
+
+
+def test_a_forgetting_that_was_cut_off_is_finished_at_the_start(
+    service: Service, start: Start, home: Path, gone: Transcript
+) -> None:
+    erasing.begin(service.daemon._conn, [gone.session_id], [])
+    service.stop()
+    assert holding(home, "zqgone") != []
+    start()
+    assert holding(home, "zqgone", gone.session_id) == []
+
+
+def test_what_a_reader_held_up_is_finished_when_it_has_left(service: Service, home: Path, gone: Transcript) -> None:
+    reader = read_transaction(home)
+    erasing.begin(service.daemon._conn, [gone.session_id], [])
+    service.now += 61
+    service.settle()
+    assert holding(home, "zqgone") != []
+    reader.close()
+    service.now += 61
+    service.settle()
+    assert holding(home, "zqgone", gone.session_id) == []
+
+
+class Broken:
+    """A sink whose disk is gone."""
+
+    def erase(self, conn: Connection, sessions: Set[str], uuids: Set[str]) -> None:
+        raise OSError("disk")
+
+
+def test_a_sink_that_fails_does_not_stop_the_reading(
+    service: Service, home: Path, root: Path, gone: Transcript
+) -> None:
+    erasing.begin(service.daemon._conn, [gone.session_id], [])
+    service.stop()
+    talk("new", "read on").write(root)
+    hand = Hand()
+    daemon = Daemon(settings(home, root), ClaudeCode(), {}, watch=hand, sinks=[Broken()])
+    while daemon.step():
+        pass
+    assert "read on" in prompts(daemon._conn)
+    assert erasing.rows_pending(daemon._conn)
+    daemon.close()
+
+
+def test_a_request_that_is_no_list_of_ids_is_refused(service: Service) -> None:
+    with pytest.raises(UsageError, match="list of ids"):
+        service.daemon._forget({"sessions": "all"})
+
+
+def test_the_door_is_closed_with_the_service(service: Service, home: Path) -> None:
+    assert (home / "control.sock").exists()
+    service.stop()
+    assert not (home / "control.sock").exists()

@@ -169,7 +169,7 @@ def configure(conn: sqlite3.Connection) -> None:
         conn.execute("PRAGMA auto_vacuum = INCREMENTAL")
     conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
     conn.execute("PRAGMA foreign_keys = ON")
-    conn.execute("PRAGMA secure_delete = ON")
+    conn.execute("PRAGMA main.secure_delete = ON")
     conn.execute("PRAGMA synchronous = NORMAL")
     conn.execute(f"PRAGMA journal_size_limit = {JOURNAL_LIMIT}")
     conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

@@ -6,6 +6,7 @@ follows may be cut off anywhere and begun again: it looks at what is left. In th
     records     those that no other session shows: prompts, answers, calls, events, index texts
     shared      those that another session shows too: ownership moves to the best of these
     sessions    what hangs on the session itself: titles, queue, sub-agents, its files' names
+    names       projects and folders that no session names any more
     index       FTS5 keeps deleted words in older segments until all are merged into one
     pages       SQLite leaves copies of rows in the free parts of pages when it balances its trees, also
                 with secure_delete: VACUUM writes the file anew (1.3 s for 100 MB)
@@ -35,7 +36,6 @@ CHUNK = 500
 MERGE_PAGES = 500
 """Pages of the index that one transaction merges."""
 LAST_WORKS = ("index", "pages", "log")
-
 PENDING = "SELECT value FROM erasures WHERE kind = 'session'"
 _DYING = f"""
 INSERT OR IGNORE INTO temp.dying
@@ -58,6 +58,11 @@ class Doomed(NamedTuple):
     uuids: tuple[str, ...]
 
 
+def owed(sessions: bool = True) -> list[tuple[str, str]]:
+    """Rows of `erasures` for what follows once the rows are gone. sessions: whole sessions went."""
+    return [(work, "") for work in (("names", *LAST_WORKS) if sessions else LAST_WORKS)]
+
+
 def begin(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[str]) -> None:
     """Write the tombstones and what is to be done. From here on nothing of it is stored again.
 
@@ -69,7 +74,7 @@ def begin(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[s
         if not rows:
             return
         sql = "INSERT OR IGNORE INTO erasures (kind, value) VALUES (?, ?)"
-        conn.executemany(sql, rows + [(work, "") for work in LAST_WORKS])
+        conn.executemany(sql, [*rows, *owed(bool(sessions))])
         _list_dying(conn)
         stones = Tombstones(conn)
         stones.bury("session", sessions)
@@ -136,8 +141,6 @@ def erase_rows(conn: sqlite3.Connection) -> None:
         with transaction(conn):
             _close(conn, session)
             passing("forget.session")
-    with transaction(conn):
-        _sweep_projects(conn)
     passing("forget.done")
 
 
@@ -286,7 +289,7 @@ def _leave_file(conn: sqlite3.Connection, file_id: int) -> None:
         conn.execute("UPDATE ingest_files SET ignored = '{}' WHERE id = ?", (file_id,))
 
 
-def _sweep_projects(conn: sqlite3.Connection) -> None:
+def _sweep_names(conn: sqlite3.Connection) -> None:
     """Projects, folders and titles that no session names any more; projects are spelled as in the earliest
     session that is left."""
     conn.execute("DELETE FROM projects WHERE project_key NOT IN (SELECT project_key FROM sdk_sessions)")
@@ -311,8 +314,14 @@ def scrub(conn: sqlite3.Connection, *, wait: bool = True) -> bool:
     it is not, and is to be tried again. wait: for a reader to end, up to the busy timeout."""
     if rows_pending(conn):
         return False
+    if _owed(conn, "names"):
+        with transaction(conn):
+            _sweep_names(conn)
+            conn.execute("DELETE FROM erasures WHERE kind = 'names'")
+        passing("forget.names")
     if _owed(conn, "index"):
         merge_all(conn)
+        _forget_samples(conn)
         _done(conn, "index")
         passing("forget.index")
     conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS if wait else 0}")
@@ -338,6 +347,14 @@ def _scrub_files(conn: sqlite3.Connection) -> bool:
         passing("forget.log")
         cut_log(conn)
     return not pending(conn)
+
+
+def _forget_samples(conn: sqlite3.Connection) -> None:
+    """The query planner's samples of keys, where SQLite was built to take some: ANALYZE makes them anew."""
+    for (table,) in conn.execute(
+        "SELECT name FROM sqlite_master WHERE name IN ('sqlite_stat3', 'sqlite_stat4')"
+    ).fetchall():
+        conn.execute(f"DELETE FROM {table}")
 
 
 def cut_log(conn: sqlite3.Connection) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable
 
 from indexer.exclude import Exclusion
 from indexer.store.checkpoints import FileRow, read_again
-from indexer.store.erasing import LAST_WORKS
+from indexer.store.erasing import owed
 from indexer.store.sessions import Session, Sessions
 from indexer.store.tombstones import Tombstones
 
@@ -91,7 +91,7 @@ class Exclusions:
 
     def _take_back(self, session: Session) -> None:
         sql = "INSERT OR IGNORE INTO erasures (kind, value) VALUES (?, ?)"
-        self._conn.executemany(sql, [("session", session.id), *((work, "") for work in LAST_WORKS)])
+        self._conn.executemany(sql, [("session", session.id), *owed()])
 
 
 def adopt(conn: sqlite3.Connection, exclusion: Exclusion) -> bool:

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from indexer.store.bodies import digest, result_tokens
-from indexer.store.erasing import LAST_WORKS
+from indexer.store.erasing import owed
 from indexer.store.numbering import uuids_of_turns
 from indexer.store.sessions import Session
 
@@ -34,8 +34,8 @@ def suppress(conn: sqlite3.Connection, sessions: Sequence[Session]) -> int:
         return 0
     gone = sum(_suppress(conn, session) for session in sessions)
     if gone:
-        sql = "INSERT OR IGNORE INTO erasures (kind, value) VALUES (?, '')"
-        conn.executemany(sql, [(work,) for work in LAST_WORKS])
+        sql = "INSERT OR IGNORE INTO erasures (kind, value) VALUES (?, ?)"
+        conn.executemany(sql, owed(sessions=False))
     return gone
 
 

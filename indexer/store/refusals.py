@@ -78,18 +78,13 @@ class Refusals:
         if leaf is not None:
             refused = leaf in self._records
         else:
-            refused = (
-                (entry.session_id or file.session_id) in self._sessions
-                or entry.uuid in self._records
-                or any(self._is_queued(entry, record) for record in entry.records)
-            )
+            refused = (entry.session_id or file.session_id) in self._sessions or entry.uuid in self._records
         file.refused = file.refused or refused
         return refused
 
-    def _is_queued(self, entry: Entry, record: object) -> bool:
-        if not isinstance(record, QueueOperation) or not record.text:
-            return False
-        return queued(entry.time, clean(record.text).strip()) in self._queued
+    def silences(self, entry: Entry, line: QueueOperation) -> bool:
+        """Whether a line of the prompt queue repeats what was forgotten, in whatever session."""
+        return bool(self._queued and line.text) and queued(entry.time, clean(line.text or "").strip()) in self._queued
 
     def nameless(self, session_id: str | None) -> str | None:
         """A session's origin as it may be stored: not the id of a forgotten one."""

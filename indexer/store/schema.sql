@@ -402,7 +402,7 @@ CREATE TABLE IF NOT EXISTS tombstones (
 
 -- What is still to be done of a forgetting (erasing.py); written with its tombstones, taken away piece by
 -- piece. kind: session (row id of one whose rows go), record (uuid of one that goes alone), and the last
--- works: index, pages, log.
+-- works: names, index, pages, log.
 CREATE TABLE IF NOT EXISTS erasures (
   kind TEXT NOT NULL,
   value NOT NULL,

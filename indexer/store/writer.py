@@ -318,6 +318,8 @@ class Writer:
         elif isinstance(record, Title):
             set_title(session, turn.file.id, record)
         elif isinstance(record, QueueOperation) and not turn.provisional:
+            if self._refusals.silences(placed.entry, record):
+                return
             self._queue.add(session, turn.file.id, placed.position, time, self._version, record)
 
     def _put_agent(self, session: Session, link: AgentLink) -> None:

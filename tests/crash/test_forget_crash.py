@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from crash import Nursery
 from daemons import settings
-from forgetting import holding, lay, words_of
+from forgetting import MARK, holding, lay, words_of
 from stores import Content, check, content
 from transcripts import Transcript
 
@@ -40,6 +40,9 @@ class Life:
         """Transcripts that have been read."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.made = lay(self.folder / "projects")
+        self.made["lone"] = lone = Transcript("lone", f"/home/dev/{MARK}alone")
+        lone.user("in a folder of its own")
+        lone.write(self.folder / "projects")
         self.rescan()
 
     def rescan(self) -> None:
@@ -76,7 +79,7 @@ def test_death_before_any_statement_of_a_forgetting_converges(
 ) -> None:
     life = Life(tmp_path / "life")
     life.begin()
-    before, gone = life.held(), life.made["gone"].session_id
+    before, gone = life.held(), ",".join(life.made[name].session_id for name in ("gone", "lone"))
     assert nursery.run("count", life.folder, "forget", gone) == 0
     places = int((life.folder / "steps").read_text())
     life.rescan()

@@ -194,10 +194,10 @@ def load_anew(folder: str, hit: int) -> None:
 
 
 def forget(folder: str, session: str, hit: int) -> None:
-    """Forget a session, and die before the n-th SQL statement, or change to a file or folder."""
+    """Forget sessions (joined by commas), and die before the n-th SQL statement, or change to a file or folder."""
     die_at(hit)
     sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
-    app.forget(settings(Path(folder, "home"), Path(folder, "projects")), [session], [])
+    app.forget(settings(Path(folder, "home"), Path(folder, "projects")), session.split(","), [])
 
 
 FILE_EVENTS = {"os.remove", "os.rename", "os.link", "os.mkdir", "os.chmod", "os.truncate"}
