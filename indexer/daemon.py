@@ -110,6 +110,7 @@ class Daemon:
         self._delay, self._retry_at = 0.0, 0.0
         self._trouble: Trouble | None = None
         self._hidden: dict[str, str] = {}
+        self._left, self._progress = (0, 0), False
         self._status_at = self._idle_at = self._alive_at = float("-inf")
         self._notify, self._ready = Notifier(env), False
         self._worked_at: float | None = None
@@ -164,11 +165,13 @@ class Daemon:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
         now = self._clock()
         change = self._watch.poll(now)
-        served = False
+        served, more = False, change is None and self._has_more()
         try:
             with translated():
                 if change is not None:
                     self._look(change, now)
+                elif more:
+                    self._sweep(now)
                 if now >= self._retry_at:
                     self._stand()
                     served = self._control.serve()
@@ -184,13 +187,19 @@ class Daemon:
             self._stall(error, now)
         self._report(now)
         self._tell(now)
-        return change is not None or served or (bool(self._pending or self._behind) and now >= self._retry_at)
+        waiting = bool(self._pending or self._behind) or self._has_more()
+        return change is not None or served or (waiting and now >= self._retry_at)
+
+    def _has_more(self) -> bool:
+        """Whether a sweep has left out something, and what it handed over is read. Where nothing of that could
+        be read, the next sweep by the clock will do."""
+        return self._left[0] > 0 and self._progress and not self._pending
 
     # -- what has changed --------------------------------------------------------------------------
 
     def _look(self, change: Change, now: float) -> None:
         if change is Sweep.FULL:
-            self._sweep(now)
+            self._watch.report_missed(self._sweep(now))
         elif change is Sweep.HOT:
             swept = self._sweeper.hot(thorough=self._watch.status.mode == "polling")
             self._grow_quiet(now)
@@ -201,15 +210,16 @@ class Daemon:
         elif not isinstance(change, Sweep):
             self._take(self._sweeper.look(change))
 
-    def _sweep(self, now: float) -> None:
-        """Look at everything, also at what could not be read, and what others made to be read again."""
+    def _sweep(self, now: float) -> int:
+        """Look at everything, also at what could not be read, and what others made to be read again; returns
+        how many changes no hint had announced."""
         lost = []
         for path in checkpoints.unfinished(self._conn, self._source.parser_version):
             self._sweeper.doubt(path)
             if not os.path.lexists(path):
                 lost.append(path)
         swept = self._sweeper.full()
-        self._hidden = dict(swept.problems)
+        self._hidden, self._left, self._progress = dict(swept.problems), swept.left, False
         below = tuple(f"{path}/" for path in swept.problems)
         self._take(swept)
         self._lose([path for path in lost if not path.startswith(below)])
@@ -217,10 +227,10 @@ class Daemon:
             if any(found.root != self._sample for found in swept.changed[:1]):
                 forget_sample(self._conn)
         self._watch.report_sweep(swept.cpu, swept.directories, swept.linked)
-        self._watch.report_missed(swept.missed)
         events.sweep(
             files=len(swept.directories), changed=len(swept.changed), missed=swept.missed, seconds=self._clock() - now
         )
+        return swept.missed
 
     def _look_behind(self) -> None:
         """What could not be read may be readable by now: no hint tells of that."""
@@ -290,7 +300,7 @@ class Daemon:
                 continue
             if path in self._ingest.failed:
                 continue  # never settled, it comes again with every sweep
-            self._sweeper.settle(path, found.stat)
+            self._progress |= self._sweeper.settle(path, found.stat)
             self._quiet.discard(path)
             if path in self._ingest.unfinished:
                 self._unended[path] = found
@@ -369,7 +379,7 @@ class Daemon:
     def _report(self, now: float) -> None:
         """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
         a step that hangs is noticed."""
-        status = f"{self._condition().reason or 'up to date'}; {len(self._pending)} files to read"
+        status = f"{self._condition().reason or 'up to date'}; {len(self._pending) + self._left[0]} files to read"
         if not self._ready:
             self._ready = True
             self._notify.ready(status)
@@ -393,7 +403,7 @@ class Daemon:
             "overflows": watch.overflows,
             "missed": watch.missed,
             "restarts": watch.restarts,
-            "pending_files": len(self._pending),
+            "pending_files": len(self._pending) + self._left[0],
             "lag_bytes": self._lag(),
             "events": events.snapshot(),
             "updated_at": int(self._wall() * 1000),
@@ -415,7 +425,8 @@ class Daemon:
         """Bytes that are not read yet; None while the database does not say."""
         try:
             with translated():
-                return checkpoints.lag(self._conn, {path: found.stat.size for path, found in self._pending.items()})
+                sizes = {path: found.stat.size for path, found in self._pending.items()}
+                return checkpoints.lag(self._conn, sizes) + self._left[1]
         except IndexerError as error:
             events.failed("status", error)
             return None

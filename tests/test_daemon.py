@@ -24,6 +24,7 @@ from indexer import daemon as module
 from indexer import events, ingest, status_file
 from indexer.daemon import Daemon
 from indexer.errors import Busy, CorruptDatabase, NewerDatabase, UsageError
+from indexer.files import sweep
 from indexer.files.tail import open_source
 from indexer.files.watch import SWEEP
 from indexer.rescan import rescan
@@ -165,6 +166,38 @@ def test_newest_transcripts_come_first(start: Start, root: Path, monkeypatch: py
     service = start()
     service.settle()
     assert remembered(service.config.home) == ["prompt a", "prompt b", "prompt c"]
+
+
+def test_more_files_than_a_sweep_hands_over_are_all_read(
+    start: Start, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for number in range(7):
+        talk(f"s{number}", f"prompt {number}").write(root)
+    service = start()
+    service.settle()
+    assert len(remembered(home)) == 7
+    assert service.hand.sweeps >= 4
+    assert service.hand.missed == [0]
+
+
+def test_files_that_cannot_be_read_do_not_keep_it_busy(
+    start: Start, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for number in range(7):
+        talk(f"s{number}", f"prompt {number}").write(root)
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest, "open_source", refuse)
+        service = start()
+        assert service.settle() < 4
+        assert service.status["pending_files"] == 5
+    for _ in range(3):
+        service.sweep()
+    assert len(remembered(home)) == 7
 
 
 def test_what_is_read_again_by_a_sweep_writes_nothing(service: Service, root: Path, home: Path) -> None:

@@ -17,7 +17,7 @@ from indexer import config, status_file
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
-from indexer.store import archive, exclusions, health
+from indexer.store import archive, exclusions, health, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -26,6 +26,8 @@ from indexer.text import iso, parse_time
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
 _SPOILT = "invalid-utf-8"
 """Counted though it was kept: a character of it was lost (sources/salvage.py)."""
+TABLES = 5
+"""Tables shown by name."""
 _WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_at")
 
 
@@ -35,6 +37,7 @@ class _Status(NamedTuple):
     size: int
     wal: int
     free: int
+    sizes: sizes.Sizes | None
     files: list[health.File]
     behind: dict[str, int]
     dead_letters: list[health.DeadLetter]
@@ -52,7 +55,7 @@ def status(args: Namespace, out: Output) -> int:
     """Print the state of the memory. Raises NoDatabase when there is none."""
     settings = config.load(args.home, args.roots)
     with reading(settings.home) as conn:
-        found = _look(conn, settings, args.dead_letters)
+        found = _look(conn, settings, args.dead_letters, args.sizes)
     if out.as_json:
         out.data(_status_json(found))
     else:
@@ -60,7 +63,7 @@ def status(args: Namespace, out: Output) -> int:
     return 0
 
 
-def _look(conn: Connection, settings: config.Config, limit: int) -> _Status:
+def _look(conn: Connection, settings: config.Config, limit: int, all_sizes: bool) -> _Status:
     home = settings.home
     database = database_path(home)
     archived, cap = archive.total(conn) if archive.present(conn) else 0, settings.archive_max_mb * 1_000_000
@@ -72,6 +75,7 @@ def _look(conn: Connection, settings: config.Config, limit: int) -> _Status:
         size=_bytes_of(database),
         wal=_bytes_of(database.with_name(database.name + "-wal")),
         free=health.free_bytes(conn),
+        sizes=sizes.by_table(conn) if all_sizes or _bytes_of(database) <= sizes.QUICK else None,
         files=known,
         behind=_behind(known),
         dead_letters=health.dead_letters(conn, limit),
@@ -123,6 +127,7 @@ def _status_json(found: _Status) -> dict[str, object]:
             "size_bytes": found.size,
             "wal_bytes": found.wal,
             "free_bytes": found.free,
+            "tables": found.sizes and {"bytes": found.sizes.tables, "exact": found.sizes.exact},
         },
         "archive": {"size_bytes": found.archive, "full": found.archive_full},
         "files": {"known": len(found.files)} | {name: statuses[name] for name in ("active", "gone", "unreadable")},
@@ -150,6 +155,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
             "memory",
             aside(one_line(found.database), size(found.size), _extra(found)),
         ),
+        ("of that", _sizes(found.sizes)),
         ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
@@ -179,6 +185,16 @@ def _extra(found: _Status) -> str:
         f"{size(found.wal)} log" if found.wal else "",
         f"{size(found.free)} to give back" if found.free else "",
     )
+
+
+def _sizes(found: sizes.Sizes | None) -> str:
+    """The tables that matter for the size, and the rest as one."""
+    if found is None:
+        return "sizes by table: --sizes"
+    largest = [(name, taken) for name, taken in found.tables.items() if taken][:TABLES]
+    rest = sum(found.tables.values()) - sum(taken for _, taken in largest)
+    shown = [f"{name} {size(taken)}" for name, taken in largest]
+    return aside(*shown, f"the rest {size(rest)}" if rest else "", "" if found.exact else "without indexes")
 
 
 def _holds(counts: Counts) -> str:

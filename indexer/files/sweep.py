@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from indexer.files.discover import Found, describe, newest_first, places
+from indexer.files.discover import Found, describe, places
 from indexer.files.walk import SIDE_SUFFIX, Folder, Place, Stat, Walk, is_below, locate, transcript_of
 from indexer.sources.base import Source
 
@@ -36,13 +36,16 @@ IN_TURN = 200
 RACY_NS = 2_000_000_000
 MISSED_NS = 5_000_000_000
 BREATH = 1000
+MOST = 10_000
+"""Changes that a sweep hands over at once: each takes 1 KB until it is read, and 50,000 leave holes of 30 MB."""
 UNKNOWN = -1
 
 
 class Swept(NamedTuple):
     """What a sweep or a look found.
 
-    changed:     transcripts to read, newest first.
+    changed:     transcripts to read, newest first, no more than 10,000.
+    left:        how many more differ, and their bytes: they come with the next full sweep.
     beside:      transcripts, settled before, beside which a `meta.json` has appeared or changed.
     gone:        paths settled before that no longer exist.
     missed:      how many of `changed` a hint should have announced.
@@ -59,15 +62,36 @@ class Swept(NamedTuple):
     linked: tuple[str, ...]
     problems: Mapping[str, str]
     cpu: float
+    left: tuple[int, int] = (0, 0)
 
 
 @dataclass
 class _Result:
     count_missed: bool
-    changed: list[Found] = field(default_factory=list)
     beside: list[Found] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     missed: int = 0
+    left: int = 0
+    left_bytes: int = 0
+    _newest: list[tuple[bool, int, int, Found]] = field(default_factory=list)
+
+    def found(self, found: Found, again: bool) -> Found | None:
+        """Keep it if it is among the newest; gives the one that has to make room for it, or itself, if that
+        was never told of. What was told of before stands behind all others: if it cannot be read, it would
+        keep them out for ever."""
+        entry = (not again, found.stat.mtime_ns, -len(self._newest) - self.left, found)
+        if len(self._newest) < MOST:
+            heapq.heappush(self._newest, entry)
+            return None
+        fresh, _, _, loser = heapq.heappushpop(self._newest, entry)
+        self.left += 1
+        self.left_bytes += loser.stat.size
+        return loser if fresh else None
+
+    @property
+    def changed(self) -> list[Found]:
+        """What is kept, newest first, those of one time as they were met."""
+        return [found for *_, found in sorted(self._newest, key=lambda one: (-one[1], -one[2]))]
 
 
 class Sweeper:
@@ -96,12 +120,15 @@ class Sweeper:
         self._outside: tuple[Place, ...] = ()
         self._first = True
 
-    def settle(self, path: str, stat: Stat) -> None:
-        """All of the file that `stat` shows (taken before reading) is read and committed."""
+    def settle(self, path: str, stat: Stat) -> bool:
+        """All of the file that `stat` shows (taken before reading) is read and committed. Says whether that is
+        news."""
+        news = self._settled.get(path) != hash(stat)
         self._settled[path] = hash(stat)
         self._reported.discard(path)
         if self._is_recent(max(stat.mtime_ns, stat.ctime_ns)):
             self._racy.add(path)
+        return news
 
     def doubt(self, path: str) -> None:
         """The file has to be read again, whatever its stat says."""
@@ -188,9 +215,11 @@ class Sweeper:
             if result.count_missed and not announced:
                 result.missed += self._wall() - stat.ctime_ns > MISSED_NS
             self._racy.discard(path)
+            loser = result.found(found, again=announced)
             self._reported.add(path)
             self._keep_hot(path)
-            result.changed.append(found)
+            if loser:
+                self._reported.discard(loser.file.path)
 
     def _keep_hot(self, path: str) -> None:
         self._hot.pop(path, None)
@@ -261,7 +290,7 @@ class Sweeper:
 
     def _swept(self, result: _Result, walk: Walk, cpu: float) -> Swept:
         return Swept(
-            newest_first(result.changed),
+            result.changed,
             result.beside,
             result.gone,
             result.missed,
@@ -269,6 +298,7 @@ class Sweeper:
             tuple(place.path for place in self._outside),
             walk.problems,
             cpu,
+            (result.left, result.left_bytes),
         )
 
 

@@ -1,7 +1,4 @@
-"""How far the memory has come: files and what of them is unread, what could not be read, sizes.
-
-Sizes of single tables are left out: SQLite's dbstat reads every page for them, a second for 500 MB.
-"""
+"""How far the memory has come: files and what of them is unread, and what could not be read."""
 
 from __future__ import annotations
 

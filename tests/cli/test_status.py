@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from indexer.store import sizes
 from indexer.store.connection import WriterLock
 
 
@@ -27,6 +28,27 @@ def test_the_state_for_programs(ask: Any, home: Path) -> None:
         {"running": False, "pid": None},
         None,
     )
+
+
+def test_sizes_by_table_are_told_of_a_small_memory(ask: Any) -> None:
+    tables = ask("status", "--json").json["database"]["tables"]
+    assert tables["bytes"]["user_prompts"] > 0
+    assert isinstance(tables["exact"], bool)
+    (line,) = [line for line in ask("status").out.splitlines() if line.startswith("of that")]
+    assert line.count(" kB") == 6
+    assert "the rest" in line
+
+
+def test_of_a_large_one_when_asked_for(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "QUICK", 0)
+    assert ask("status", "--json").json["database"]["tables"] is None
+    assert "sizes by table: --sizes" in ask("status").out
+    assert ask("status", "--json", "--sizes").json["database"]["tables"]["bytes"]["tool_uses"] > 0
+
+
+def test_sizes_without_dbstat_are_said_to_be_less(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "_EXACT", "SELECT * FROM dbstats")
+    assert "without indexes" in ask("status").out
 
 
 def test_dead_letters_say_where_and_why(ask: Any) -> None:

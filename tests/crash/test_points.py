@@ -22,7 +22,7 @@ from transcripts import Transcript
 EVERY = bool(os.environ.get("CRASH_STATEMENTS"))
 SAMPLE = 25
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, *([pytest.mark.timeout(0)] if EVERY else [])]
 
 
 def talk(name: str, *texts: str, cwd: str = "/home/dev/shop") -> Transcript:

@@ -180,6 +180,31 @@ def test_hints_can_be_served_during_a_long_sweep(sweeper: Sweeper, root: Path, l
     assert "late.jsonl" not in names(sweeper.full().changed)
 
 
+@pytest.fixture
+def few_at_once(root: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Five files, the newest first, of which a sweep hands over two."""
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for age in range(5):
+        os.utime(lay(root, f"p/{age}.jsonl"), (9000 - age, 9000 - age))
+    return [f"{age}.jsonl" for age in range(5)]
+
+
+def test_of_very_many_changes_the_newest_come_first_and_the_rest_next(sweeper: Sweeper, few_at_once: list[str]) -> None:
+    swept = [sweeper.full()]
+    told = [settle(sweeper, swept[0])]
+    while swept[-1].left != (0, 0):
+        swept.append(sweeper.full())
+        told.append(settle(sweeper, swept[-1]))
+    assert told == [few_at_once[:2], few_at_once[2:4], few_at_once[4:]]
+    assert [one.left for one in swept] == [(3, 9), (1, 3), (0, 0)]
+
+
+def test_what_cannot_be_read_keeps_nobody_out(sweeper: Sweeper, few_at_once: list[str]) -> None:
+    assert names(sweeper.full().changed) == few_at_once[:2]
+    assert settle(sweeper, sweeper.full()) == few_at_once[2:4]
+    assert few_at_once[4] in names(sweeper.full().changed)
+
+
 # -- hot -------------------------------------------------------------------------------------------
 
 

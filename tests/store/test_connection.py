@@ -65,20 +65,20 @@ def test_a_journal_that_comes_while_another_writes_says_what_to_do(home: Path) -
     writer.close()
 
 
+def write_an_orphan(writer: sqlite3.Connection) -> None:
+    """A row without its parent, which COMMIT finds out."""
+    with transaction(writer):
+        writer.execute("PRAGMA defer_foreign_keys = ON")
+        writer.execute(
+            "INSERT INTO assistant_messages (message_id, session_db_id, content_session_id, record_uuid) "
+            "VALUES ('m', 99, 's', 'u')"
+        )
+
+
 def test_a_commit_that_fails_leaves_nothing_open(home: Path) -> None:
     writer = open_writer(home)
-    orphan = (
-        "INSERT INTO assistant_messages (message_id, session_db_id, content_session_id, record_uuid) "
-        "VALUES ('m', 99, 's', 'u')"
-    )
-
-    def fail() -> None:
-        with transaction(writer):
-            writer.execute("PRAGMA defer_foreign_keys = ON")
-            writer.execute(orphan)
-
     with pytest.raises(sqlite3.IntegrityError):
-        fail()
+        write_an_orphan(writer)
     assert not writer.in_transaction
     with transaction(writer):
         assert writer.execute("SELECT count(*) FROM assistant_messages").fetchone()[0] == 0
