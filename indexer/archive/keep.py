@@ -70,9 +70,12 @@ class Stretch(NamedTuple):
 
 
 class _Stored(NamedTuple):
-    """A stretch that a chunk holds."""
+    """A stretch that a chunk holds; not its lines, of which a batch may have many."""
 
-    stretch: Stretch
+    start: int
+    stop: int
+    line_no: int
+    lines: int
     name: str
     size: int
 
@@ -196,16 +199,15 @@ class Archive:
         }  # fmt: skip
         name, size = self.shelf.put(pack(stretch.items), origin)
         passing("archive.written")
-        return _Stored(stretch, name, size)
+        return _Stored(stretch.start, stretch.stop, stretch.line_no, stretch.lines, name, size)
 
     def note(self, kept: Kept) -> None:
         """Note what was taken, in the caller's transaction; the file's row has its id by now."""
         file_id, generation = kept.row.id, kept.generation
-        for stretch, name, size in kept.stored:
-            chunk_id = rows.put_chunk(self._conn, name, stretch.stop - stretch.start, size)
-            place = (file_id, generation, stretch.start, stretch.stop, stretch.line_no, stretch.lines)
-            rows.put_extents(self._conn, [Extent(*place, chunk_id)])
-            rows.drop_pieces(self._conn, file_id, generation, stretch.stop)
+        for start, stop, line_no, lines, name, size in kept.stored:
+            chunk_id = rows.put_chunk(self._conn, name, stop - start, size)
+            rows.put_extents(self._conn, [Extent(file_id, generation, start, stop, line_no, lines, chunk_id)])
+            rows.drop_pieces(self._conn, file_id, generation, stop)
             self._size += size
         for stretch, is_open in kept.tails:
             data = deflate(pack(stretch.items))
