@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from indexer import events
+from indexer import events, renewal
 from indexer import rescan as rescanning
 from indexer.config import Config
 from indexer.sources.base import Source
@@ -21,6 +21,11 @@ def source() -> Source:
 def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
     """See rescan.rescan."""
     return rescanning.rescan(config, source(), dict(os.environ), tell)
+
+
+def redact(config: Config) -> renewal.Report:
+    """See renewal.renew."""
+    return renewal.renew(config)
 
 
 def watch(config: Config, stop: threading.Event) -> None:

@@ -26,6 +26,7 @@ import platformdirs
 from indexer import share
 from indexer.errors import ConfigError, UsageError
 from indexer.project import Environment, Resolver, fold
+from indexer.redact import UserRule, compiled_pattern, user_rule
 
 APP = "transcript-indexer"
 PREFIX = "TRANSCRIPT_INDEXER_"
@@ -52,6 +53,9 @@ class Config:
     git_remote: bool
     environments: tuple[Environment, ...]
     aliases: tuple[tuple[str, str], ...]
+    redact_allow: tuple[str, ...]
+    redact_secret_files: tuple[str, ...]
+    redact_rules: tuple[UserRule, ...]
     search_limit: int
     log_level: str
     log_format: str
@@ -202,6 +206,31 @@ def _aliases(value: object) -> tuple[tuple[str, str], ...]:
     return pairs
 
 
+def _patterns(value: object) -> tuple[str, ...]:
+    found = tuple(
+        _named(item, "a list of regular expressions") for item in _list(value, "a list of regular expressions")
+    )
+    for pattern in found:
+        compiled_pattern(pattern)
+    return found
+
+
+def _globs(value: object) -> tuple[str, ...]:
+    return tuple(_named(item, "a list of file name patterns") for item in _list(value, "a list of file name patterns"))
+
+
+def _rules(value: object) -> tuple[UserRule, ...]:
+    return tuple(_rule(item) for item in _list(value, "[[redact.rule]] blocks"))
+
+
+def _rule(value: object) -> UserRule:
+    wanted = "blocks of a kind, a pattern and, if you like, a literal, and nothing else"
+    if not isinstance(value, dict) or not {"kind", "pattern"} <= value.keys() <= {"kind", "pattern", "literal"}:
+        raise _Refused(wanted)
+    texts = {key: _named(item, wanted) for key, item in value.items()}
+    return user_rule(texts["kind"], texts["pattern"], texts.get("literal", ""))
+
+
 # --- all values -------------------------------------------------------------------------------------
 
 
@@ -221,6 +250,11 @@ def _read_truth(text: str) -> object:
 
 def _plain_environments(rules: Iterable[Environment]) -> list[dict[str, Any]]:
     return [{"name": rule.name, "patterns": list(rule.patterns)} for rule in rules]
+
+
+def _plain_rules(rules: Iterable[UserRule]) -> list[dict[str, str]]:
+    shown = [{"kind": rule.kind, "pattern": rule.pattern.pattern, "literal": rule.literal} for rule in rules]
+    return [{key: text for key, text in rule.items() if text} for rule in shown]
 
 
 def _as_is(value: Any) -> Any:
@@ -251,6 +285,9 @@ _SETTINGS = {
     "project.git_remote": _Setting("git_remote", _truth, _read_truth),
     "project.environment": _Setting("environments", _environments, None, _plain_environments),
     "project.aliases": _Setting("aliases", _aliases, None, dict),
+    "redact.allow": _Setting("redact_allow", _patterns, None, list),
+    "redact.secret_files": _Setting("redact_secret_files", _globs, lambda text: text.split(os.pathsep), list),
+    "redact.rule": _Setting("redact_rules", _rules, None, _plain_rules),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
@@ -289,7 +326,7 @@ def _from_file(path: Path, origin: str = "") -> _Layer:
             layer[key] = _found(key, table[key.partition(".")[2]], origin or str(path), str(path))
     if origin == "default":
         # Blocks have no empty form: default.toml shows them as comments.
-        layer |= {key: _Found((), origin) for key in ("project.environment", "project.aliases")}
+        layer |= {key: _Found((), origin) for key in ("project.environment", "project.aliases", "redact.rule")}
     return layer
 
 

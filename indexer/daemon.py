@@ -26,8 +26,9 @@ from indexer.files.watch import Change, Pace, Sweep, Watch
 from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
+from indexer.redaction_key import redactor
 from indexer.sources.base import Source
-from indexer.store import checkpoints, upkeep
+from indexer.store import checkpoints, redaction, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
@@ -71,11 +72,13 @@ class Daemon:
         self._watch = watch or Watch(self._roots, pace)
         self._lock = WriterLock(config.home)
         try:
+            self._redactor = redactor(config)
             self._conn = self._open()
         except BaseException:
             self._lock.release()
             raise
         with translated():
+            redaction.adopt(self._conn, self._redactor.rules)
             known = checkpoints.known_stats(self._conn, source.parser_version)
         self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
         self._ingest = Ingest(
@@ -83,7 +86,9 @@ class Daemon:
             source,
             Resolver(config.environments, git_remote=config.git_remote),
             quiet=lambda path: path in self._quiet,
+            redactor=self._redactor,
         )
+        self._renewing = True
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
         self._pending: dict[str, Found] = {}
@@ -138,6 +143,7 @@ class Daemon:
                 if now >= self._retry_at:
                     self._stand()
                     self._mark_gone()
+                    self._renew()
                     self._work()
                     self._tend(now)
                     self._recover()
@@ -152,7 +158,7 @@ class Daemon:
                 self._tell(now)
         except (IndexerError, OSError) as error:  # that there is no status is no reason to stop reading
             events.failed("status", error)
-        return change is not None or (bool(self._pending) and now >= self._retry_at)
+        return change is not None or ((bool(self._pending) or self._renewing) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
 
@@ -228,6 +234,11 @@ class Daemon:
             raise CorruptDatabase(
                 "the database was moved or deleted while it was written to", "start `transcript-indexer watch` again"
             )
+
+    def _renew(self) -> None:
+        """Take some of the stored texts through redaction rules that are newer than they are."""
+        if self._renewing:
+            self._renewing = next(redaction.reapply(self._conn, self._redactor), None) is not None
 
     def _work(self) -> None:
         """One round of turns: the latest changes first, so that no backlog delays what is written now,

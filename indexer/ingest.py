@@ -23,6 +23,7 @@ from indexer.files.tail import NotARegularFile, Oversize, last_line, open_source
 from indexer.files.walk import Stat
 from indexer.project import Resolver
 from indexer.records import Entry, Line, SourceFile, Unreadable
+from indexer.redact import Redactor
 from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
@@ -70,15 +71,16 @@ class _Open:
 
     fd: int
     size: int
+    key: bytes
 
     def holds(self, row: FileRow) -> bool:
         """See checkpoints.Probe."""
         marks = Fingerprint(row.head_len, row.head_hash, row.tail_len, row.tail_hash)
-        return matches(self.fd, self.size, row.offset, marks)
+        return matches(self.fd, self.size, row.offset, marks, self.key)
 
     def head(self, length: int) -> bytes | None:
         """See checkpoints.Probe."""
-        return take(self.fd, length).head_hash if length <= self.size else None
+        return take(self.fd, length, self.key).head_hash if length <= self.size else None
 
     @staticmethod
     def stands(path: str) -> bool:
@@ -112,6 +114,7 @@ class Ingest:
 
     quiet(path) says whether a last line that has no newline has stood long enough to be taken for
     complete. It is stored then, but the offset stays before it: the newline may still come.
+    Every line goes through `redactor` before anything else sees it; the flows give it the home's own.
     """
 
     def __init__(
@@ -123,9 +126,11 @@ class Ingest:
         quiet: Callable[[str], bool] = lambda _: True,
         index_text: bool = True,
         limit: Size = LIVE,
+        redactor: Redactor | None = None,
     ) -> None:
         self._conn, self._source, self._resolve = conn, source, resolver.resolve
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
+        self._redactor = redactor or Redactor()
         self._batch = _Batch()
         self.unfinished: set[str] = set()
         """Files whose last line has no newline and is not read yet: it has to stand for a while."""
@@ -179,23 +184,27 @@ class Ingest:
         passing("ingest.opened")
         begin = row.offset
         beside = self._source.side_entries(file._replace(path=named.path))
-        placed = [Placed(row.line_no, begin, entry) for entry in beside]
+        placed = [Placed(row.line_no, begin, self._redactor.entry(entry)) for entry in beside]
         end, number = begin, row.line_no
         rows, data = self._limit.rows, self._limit.turn
-        parse, line = self._source.parse, None
+        parse, redact, line = self._source.parse, self._redactor.line, None
         for line in read_lines(fd, begin, number, size=stat.size, max_bytes=data, max_lines=rows):
             end, number = line.end, line.number
             if isinstance(line, Oversize):
                 placed.append(Placed(number, line.start, _oversize(line)))
                 continue
+            cleaned = redact(line.data)
+            entries = parse(cleaned, file)
+            if cleaned is not line.data:
+                entries = list(map(self._redactor.entry, entries))
             # Placed(...) goes through a Python-level __new__, once a line.
-            placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in parse(line.data, file)])
+            placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in entries])
         more = number - row.line_no >= rows or end - begin >= data
         news = bool(placed) or end > begin or _stat_of(row) != stat
         if news:
             self._note(row, stat, complete=not more)
             self._batch.turns.append(Turn(row, placed))
-            self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
+            self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line, self._redactor.key)))
             self._batch.rows += len(placed)
             self._batch.size += end - begin
         if not more:
@@ -203,13 +212,14 @@ class Ingest:
         return more
 
     def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:
-        probe = _Open(fd, stat.size)
+        probe = _Open(fd, stat.size, self._redactor.key)
         row = checkpoints.identify(self._conn, file, stat.dev, stat.ino, probe)
         if self._batch.concerns(row):
             self._commit()
             row = checkpoints.identify(self._conn, file, stat.dev, stat.ino, probe)
         if row.offset and row.parser_version != self._source.parser_version:
             row.start_over()
+        row.stale = checkpoints.is_stale(self._conn, row)
         return row
 
     def _note(self, row: FileRow, stat: Stat, *, complete: bool) -> None:
@@ -229,7 +239,8 @@ class Ingest:
         if end >= size:
             return
         line = last_line(fd, end, number, size)
-        entries = self._source.parse(line.data, file) if line is not None else ()
+        cleaned = self._redactor.line(line.data) if line is not None else b""
+        entries = list(map(self._redactor.entry, self._source.parse(cleaned, file)))
         if line is not None and all(entry.uuid and not _damaged(entry) for entry in entries):
             placed = [Placed(line.number, line.start, entry) for entry in entries]
             self._batch.turns.append(Turn(row, placed, provisional=True))
@@ -261,6 +272,8 @@ class Ingest:
             row.offset, row.line_no = mark.offset, mark.line_no
             row.head_len, row.head_hash, row.tail_len, row.tail_hash = mark.fingerprint
         checkpoints.save(self._conn, row)
+        if row.stale and row.size >= 0:
+            checkpoints.refreshed(self._conn, row)
 
     def _unreadable(self, file: SourceFile, error: OSError) -> None:
         if file.path not in self.failed:
@@ -270,14 +283,14 @@ class Ingest:
             checkpoints.mark_unreadable(self._conn, _storable(file), error.strerror or str(error))
 
 
-def _marks(fd: int, end: int, last: Line | Oversize | None) -> Fingerprint:
+def _marks(fd: int, end: int, last: Line | Oversize | None, key: bytes) -> Fingerprint:
     """The marks of a turn that ended with this line. Of a file that was rewritten under the turn they
     would be those of bytes that nobody has read: it gets some that fit nothing."""
     if isinstance(last, Line):
         tail = (last.data[-TAIL:] + b"\n")[-TAIL:]
         if os.pread(fd, len(tail), end - len(tail)) != tail:
             return Fingerprint(0, b"", 0, b"")
-    return take(fd, end)
+    return take(fd, end, key)
 
 
 def _stat_of(row: FileRow) -> Stat:

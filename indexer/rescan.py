@@ -19,8 +19,10 @@ from indexer.config import Config
 from indexer.files.discover import Found, Survey, default_roots, survey
 from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.project import Resolver
+from indexer.redact import Redactor
+from indexer.redaction_key import redactor
 from indexer.sources.base import Source
-from indexer.store import bulk, checkpoints
+from indexer.store import bulk, checkpoints, redaction
 from indexer.store.connection import (
     Connection,
     WriterLock,
@@ -102,7 +104,7 @@ def rescan(
     try:
         with _uncollected(), translated(), _store(config.home) as (conn, limit):
             seen, sample = _find(conn, config, source, env)
-            return _fill(conn, limit, config, source, seen, sample, tell)
+            return _fill(conn, limit, config, source, seen, sample, tell, redactor(config))
     finally:
         lock.release()
 
@@ -166,7 +168,11 @@ def _fill(
     seen: Survey,
     sample: bool,
     tell: Callable[[Progress], None] | None,
+    redactor: Redactor,
 ) -> Report:
+    redaction.adopt(conn, redactor.rules)
+    for _ in redaction.reapply(conn, redactor):
+        pass
     with transaction(conn):
         set_aliases(conn, config.aliases)
         hidden = [path for path, _ in seen.problems]
@@ -176,7 +182,7 @@ def _fill(
     todo = _changed(conn, source, seen.found)
     meter = _Meter(tell, len(todo), sum(found.stat.size for found in todo))
     resolver = Resolver(config.environments, git_remote=config.git_remote)
-    ingest = Ingest(conn, source, resolver, limit=limit)
+    ingest = Ingest(conn, source, resolver, limit=limit, redactor=redactor)
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest, todo)

@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _config):
+    for add in (_watch, _rescan, _redact, _search, _show, _sessions, _projects, _project, _status, _config):
         add(commands)
     return parser
 
@@ -196,6 +196,11 @@ def _watch(commands: Any) -> None:
 
 def _rescan(commands: Any) -> None:
     _command(commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing")
+
+
+def _redact(commands: Any) -> None:
+    parser = _command(commands, "redact", "indexer.cli.redact:redact", "take secrets out of what is stored")
+    parser.add_argument("--rescan", action="store_true", help="go over everything stored, by the present rules")
 
 
 def _search(commands: Any) -> None:

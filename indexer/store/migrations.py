@@ -41,7 +41,11 @@ def _fts(conn: sqlite3.Connection) -> str:
     return (_HERE / "fts.sql").read_text(encoding="utf-8") + "INSERT INTO search_fts(search_fts) VALUES ('rebuild');"
 
 
-STEPS = (Step(1, "base tables", _base), Step(2, "full-text index", _fts))
+STEPS = (
+    Step(1, "base tables", _base),
+    Step(2, "full-text index", _fts),
+    Step(3, "redaction", lambda _: tables()),
+)
 SCHEMA_VERSION = STEPS[-1].version
 
 

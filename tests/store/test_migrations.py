@@ -144,7 +144,7 @@ def test_killed_at_any_statement_the_next_run_finishes(tmp_path: Path) -> None:
     assert len(taken) > 50
     for state in taken:
         conn = sqlite3.connect(state / "index.db", isolation_level=None)
-        assert check_version(conn) in (0, 1, 2)
+        assert check_version(conn) <= SCHEMA_VERSION
         assert migrate(conn) == SCHEMA_VERSION
         assert objects(conn) == objects(fresh)
         conn.close()
@@ -180,7 +180,7 @@ def recording(tmp_path: Path) -> sqlite3.Connection:
 @pytest.mark.usefixtures("no_fts5")
 def test_without_fts5_capture_goes_on(tmp_path: Path) -> None:
     conn = recording(tmp_path)
-    assert check_version(conn) == 1
+    assert conn.execute("SELECT version FROM schema_versions ORDER BY 1").fetchall() == [(1,), (3,)]
     assert conn.execute("SELECT count(*) FROM search_texts").fetchone()[0] > 3
     assert conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'search_fts'").fetchall() == []
 
