@@ -8,8 +8,11 @@ system) of a process of its own, the median of the rounds; all rows of a round r
 so that a busy machine slows them alike. Absolute seconds mean little; compare the column `x`.
 
   floor       for line in file: orjson.loads(line)
-  core        a new memory without search texts: parse, extract, store, indexes
-  full        the same with search texts and the full-text index: what `rescan` does
+  redact      for line in file: Redactor.line(line), nothing else
+  in words    the same by literals in plain Python: where there is no Hyperscan
+  core        a new memory without search texts and redaction: parse, extract, store, indexes
+  unredacted  the same with search texts and the full-text index
+  full        the same with redaction too: what `rescan` does
   unchanged   `rescan` again
   replay      every file read again from 0 into the filled memory
 """
@@ -36,6 +39,8 @@ from indexer.app import rescan, source
 from indexer.files.discover import discover
 from indexer.ingest import BULK, Ingest
 from indexer.project import Resolver
+from indexer.redact import Redactor
+from indexer.redaction_screen import Words
 from indexer.store import bulk
 
 
@@ -53,20 +58,55 @@ def floor(root: Path, _: Path) -> None:
                 orjson.loads(line)
 
 
+class Blind(Redactor):
+    """Lets every line pass."""
+
+    def line(self, data: bytes) -> bytes:
+        return data
+
+
+class Slow(Redactor):
+    """Has no Hyperscan."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._screen = Words(self.hints)
+
+
+def redact(root: Path, _: Path) -> None:
+    _pass(root, Redactor())
+
+
+def in_words(root: Path, _: Path) -> None:
+    _pass(root, Slow())
+
+
+def _pass(root: Path, redactor: Redactor) -> None:
+    for path in root.rglob("*.jsonl"):
+        with path.open("rb", buffering=1 << 20) as file:
+            for line in file:
+                redactor.line(line)
+
+
 def core(root: Path, home: Path) -> None:
-    _load(root, home, index_text=False)
+    _load(root, home, Blind(), index_text=False)
+
+
+def unredacted(root: Path, home: Path) -> None:
+    _load(root, home, Blind(), index_text=True)
 
 
 def full(root: Path, home: Path) -> None:
-    _load(root, home, index_text=True)
+    _load(root, home, Redactor(), index_text=True)
 
 
-def _load(root: Path, home: Path, *, index_text: bool) -> None:
+def _load(root: Path, home: Path, redactor: Redactor, *, index_text: bool) -> None:
     shutil.rmtree(home, ignore_errors=True)
     gc.disable()  # as rescan does
     conn = bulk.open_side(home)
     reader = source()
-    for _ in Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK).run(discover([str(root)], reader)):
+    ingest = Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK, redactor=redactor)
+    for _ in ingest.run(discover([str(root)], reader)):
         pass
     bulk.publish(conn, home)
 
@@ -87,7 +127,8 @@ def replay(root: Path, home: Path) -> None:
 
 
 MEASURES: dict[str, Callable[[Path, Path], None]] = {
-    "floor": floor, "core": core, "full": full, "unchanged": unchanged, "replay": replay,
+    "floor": floor, "redact": redact, "in words": in_words, "core": core, "unredacted": unredacted, "full": full,
+    "unchanged": unchanged, "replay": replay,
 }  # fmt: skip
 
 
