@@ -41,7 +41,7 @@ from indexer.ingest import BULK, Ingest
 from indexer.project import Resolver
 from indexer.redact import Redactor
 from indexer.redaction_screen import Words
-from indexer.store import bulk
+from indexer.store import bulk, redaction
 
 
 class Cost(NamedTuple):
@@ -104,6 +104,7 @@ def _load(root: Path, home: Path, redactor: Redactor, *, index_text: bool) -> No
     shutil.rmtree(home, ignore_errors=True)
     gc.disable()  # as rescan does
     conn = bulk.open_side(home)
+    redaction.adopt(conn, redactor.rules)
     reader = source()
     ingest = Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK, redactor=redactor)
     for _ in ingest.run(discover([str(root)], reader)):
