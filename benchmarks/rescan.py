@@ -8,8 +8,11 @@ system) of a process of its own, the median of the rounds; all rows of a round r
 so that a busy machine slows them alike. Absolute seconds mean little; compare the column `x`.
 
   floor       for line in file: orjson.loads(line)
-  core        a new memory without search texts: parse, extract, store, indexes
-  full        the same with search texts and the full-text index
+  redact      for line in file: Redactor.line(line), nothing else
+  in words    the same by literals in plain Python: where there is no Hyperscan
+  core        a new memory without search texts and redaction: parse, extract, store, indexes
+  unredacted  the same with search texts and the full-text index
+  full        the same with redaction too
   archive     the same with the archive: what `rescan` does; what it adds to `full` is the archive's write cost
   unchanged   `rescan` again
   replay      every file read again from 0 into the filled memory
@@ -35,12 +38,14 @@ from typing import Any, NamedTuple
 import orjson
 
 from indexer import config
-from indexer.app import redact, rescan, source
+from indexer.app import rescan, source
 from indexer.archive.keep import Archive
 from indexer.files.discover import discover
 from indexer.ingest import BULK, Ingest
 from indexer.project import Resolver
-from indexer.store import bulk
+from indexer.redact import Redactor
+from indexer.redaction_screen import Words
+from indexer.store import bulk, redaction
 
 
 class Cost(NamedTuple):
@@ -57,27 +62,62 @@ def floor(root: Path, _: Path) -> None:
                 orjson.loads(line)
 
 
+class Blind(Redactor):
+    """Lets every line pass."""
+
+    def line(self, data: bytes) -> bytes:
+        return data
+
+
+class Slow(Redactor):
+    """Has no Hyperscan."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._screen = Words(self.hints)
+
+
+def redact(root: Path, _: Path) -> None:
+    _pass(root, Redactor())
+
+
+def in_words(root: Path, _: Path) -> None:
+    _pass(root, Slow())
+
+
+def _pass(root: Path, redactor: Redactor) -> None:
+    for path in root.rglob("*.jsonl"):
+        with path.open("rb", buffering=1 << 20) as file:
+            for line in file:
+                redactor.line(line)
+
+
 def core(root: Path, home: Path) -> None:
-    _load(root, home, index_text=False)
+    _load(root, home, Blind(), index_text=False)
+
+
+def unredacted(root: Path, home: Path) -> None:
+    _load(root, home, Blind(), index_text=True)
 
 
 def full(root: Path, home: Path) -> None:
-    _load(root, home, index_text=True)
+    _load(root, home, Redactor(), index_text=True)
 
 
 def archive(root: Path, home: Path) -> None:
-    _load(root, home, index_text=True, archived=True)
+    _load(root, home, Redactor(), index_text=True, archived=True)
 
 
-def _load(root: Path, home: Path, *, index_text: bool, archived: bool = False) -> None:
+def _load(root: Path, home: Path, redactor: Redactor, *, index_text: bool, archived: bool = False) -> None:
     shutil.rmtree(home, ignore_errors=True)
     gc.disable()  # as rescan does
     conn = bulk.open_side(home)
+    redaction.adopt(conn, redactor.rules)
     reader = source()
-    kept = Archive(conn, home, redact, lazily=True) if archived else None
+    kept = Archive(conn, home, lazily=True) if archived else None
     if kept is not None:
         kept.idle_before = time.time_ns()  # nobody writes to a tree that was generated
-    read = Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK, archive=kept)
+    read = Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK, redactor=redactor, archive=kept)
     for _ in read.run(discover([str(root)], reader)):
         pass
     if kept is not None:
@@ -107,8 +147,8 @@ def rebuild(root: Path, home: Path) -> None:
 
 
 MEASURES: dict[str, Callable[[Path, Path], None]] = {
-    "floor": floor, "core": core, "full": full, "archive": archive, "unchanged": unchanged, "replay": replay,
-    "rebuild": rebuild,
+    "floor": floor, "redact": redact, "in words": in_words, "core": core, "unredacted": unredacted, "full": full,
+    "archive": archive, "unchanged": unchanged, "replay": replay, "rebuild": rebuild,
 }  # fmt: skip
 
 

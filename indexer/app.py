@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 
-from indexer import control, events
+from indexer import control, events, renewal
 from indexer import forget as forgetting
 from indexer import rescan as rescanning
 from indexer.archive.sink import ArchiveSink
@@ -23,11 +23,6 @@ def source() -> Source:
     return ClaudeCode()
 
 
-def redact(line: bytes) -> bytes:
-    """What becomes of a transcript's line before it is archived: nothing, so far."""
-    return line
-
-
 def sinks(config: Config) -> tuple[forgetting.Sink, ...]:
     """What keeps texts beside the database, and must let go of them when they are forgotten."""
     return (ArchiveSink(config.home),)
@@ -37,9 +32,12 @@ def rescan(
     config: Config, tell: Callable[[rescanning.Progress], None] | None = None, *, rebuild: bool = False
 ) -> rescanning.Report:
     """See rescan.rescan."""
-    return rescanning.rescan(
-        config, source(), dict(os.environ), tell, rebuild=rebuild, redact=redact, sinks=sinks(config)
-    )
+    return rescanning.rescan(config, source(), dict(os.environ), tell, rebuild=rebuild, sinks=sinks(config))
+
+
+def redact(config: Config) -> renewal.Report:
+    """See renewal.renew."""
+    return renewal.renew(config)
 
 
 def watch(config: Config, stop: threading.Event) -> None:
@@ -47,7 +45,7 @@ def watch(config: Config, stop: threading.Event) -> None:
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
 
     events.configure(config.log_level, config.log_format)
-    Daemon(config, source(), dict(os.environ), redact=redact, sinks=sinks(config)).run(stop)
+    Daemon(config, source(), dict(os.environ), sinks=sinks(config)).run(stop)
 
 
 def forget(config: Config, sessions: Sequence[str], records: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain, islice
@@ -19,7 +19,8 @@ from typing import Any
 
 from indexer import condition, control, events, status_file
 from indexer.archive.catch_up import catch_up
-from indexer.archive.keep import Archive, Redact
+from indexer.archive.keep import Archive
+from indexer.archive.renew import renew
 from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
@@ -32,9 +33,10 @@ from indexer.forget import Sink, forget, resume
 from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
+from indexer.redaction_key import redactor
 from indexer.sources.base import Source
 from indexer.store import archive as archived
-from indexer.store import checkpoints, exclusions, upkeep
+from indexer.store import checkpoints, exclusions, redaction, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
@@ -68,7 +70,6 @@ class Daemon:
         env: Mapping[str, str],
         *,
         watch: Watch | None = None,
-        redact: Redact | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         sinks: Sequence[Sink] = (),
@@ -85,12 +86,14 @@ class Daemon:
         self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
         with ExitStack() as undo:
             undo.callback(self._lock.release)
+            self._redactor = redactor(config)
             self._conn = self._open()
             self._control = control.Server(config.home, env, {"forget": self._forget})
             undo.pop_all()
         with translated():
+            redaction.adopt(self._conn, self._redactor.rules)
             known = checkpoints.known_stats(self._conn, source.parser_version)
-            self._archive = self._keep(redact)
+            self._archive = self._keep()
             self._behind = archived.behind(self._conn) if self._archive else []
         self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
         self._ingest = Ingest(
@@ -100,7 +103,12 @@ class Daemon:
             quiet=lambda path: path in self._quiet,
             archive=self._archive,
             exclusion=self._exclusion,
+            redactor=self._redactor,
         )
+        self._renewing = True
+        self._archive_renewal: Iterator[int] = iter(())
+        if redaction.pending(self._conn):
+            self._archive_renewal = renew(self._conn, Archive(self._conn, config.home), self._redactor)
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
         self._pending: dict[str, Found] = {}
@@ -128,13 +136,13 @@ class Daemon:
         self._database = identity(self._config.home)
         return conn
 
-    def _keep(self, redact: Redact | None) -> Archive | None:
+    def _keep(self) -> Archive | None:
         """The archive, swept of what a crash has left; None when it is switched off."""
         if not self._config.archive_enabled:
             return None
         guards = partial(guard, self._conn, self._exclusion)
         cap = self._config.archive_max_mb * 1_000_000
-        archive = Archive(self._conn, self._config.home, redact, guards=guards, cap=cap)
+        archive = Archive(self._conn, self._config.home, self._redactor, guards=guards, cap=cap)
         archive.tidy()
         return archive
 
@@ -176,6 +184,7 @@ class Daemon:
                     self._stand()
                     served = self._control.serve()
                     self._mark_gone()
+                    self._renew()
                     self._work()
                     self._tend(now)
                     self._catch_up()
@@ -187,7 +196,7 @@ class Daemon:
             self._stall(error, now)
         self._report(now)
         self._tell(now)
-        waiting = bool(self._pending or self._behind) or self._has_more()
+        waiting = bool(self._pending or self._behind) or self._renewing or self._has_more()
         return change is not None or served or (waiting and now >= self._retry_at)
 
     def _has_more(self) -> bool:
@@ -283,6 +292,11 @@ class Daemon:
             raise CorruptDatabase(
                 "the database was moved or deleted while it was written to", "start `transcript-indexer watch` again"
             )
+
+    def _renew(self) -> None:
+        """Take some of the stored texts through redaction rules that are newer than they are."""
+        if self._renewing and next(self._archive_renewal, None) is None:
+            self._renewing = next(redaction.reapply(self._conn, self._redactor), None) is not None
 
     def _work(self) -> None:
         """One round of turns: the latest changes first, so that no backlog delays what is written now,

@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from indexer.archive.catch_up import catch_up
 from indexer.archive.chunks import Shelf
-from indexer.archive.keep import Archive, Redact
+from indexer.archive.keep import Archive
+from indexer.archive.renew import renew
 from indexer.config import Config
 from indexer.exclude import Exclusion
 from indexer.files.discover import Found, Survey, default_roots, survey
@@ -31,9 +32,11 @@ from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.ingest import Progress as Done
 from indexer.project import Resolver
 from indexer.rebuild import Feed, Rebuild
+from indexer.redact import Redactor
+from indexer.redaction_key import redactor
 from indexer.sources.base import Source
 from indexer.store import archive as archived
-from indexer.store import bulk, checkpoints, exclusions
+from indexer.store import bulk, checkpoints, exclusions, redaction
 from indexer.store import rebuild as rebuilding
 from indexer.store.connection import (
     Connection,
@@ -116,7 +119,7 @@ class _Job(NamedTuple):
     seen: Survey
     sample: bool
     tell: Callable[[Progress], None] | None
-    redact: Redact | None
+    redactor: Redactor
 
     def exclusion(self) -> Exclusion:
         """Projects that are not remembered."""
@@ -128,7 +131,7 @@ class _Job(NamedTuple):
             return None
         cap = self.config.archive_max_mb * 1_000_000
         guards = partial(guard, conn, self.exclusion())
-        archive = Archive(conn, self.config.home, self.redact, guards=guards, cap=cap, lazily=limit is BULK)
+        archive = Archive(conn, self.config.home, self.redactor, guards=guards, cap=cap, lazily=limit is BULK)
         archive.idle_before = int((time.time() - self.config.idle_minutes * 60) * 1e9)
         return archive
 
@@ -140,17 +143,16 @@ def rescan(
     tell: Callable[[Progress], None] | None = None,
     *,
     rebuild: bool = False,
-    redact: Redact | None = None,
     sinks: Sequence[Sink] = (),
 ) -> Report:
     """Bring the memory of `config.home` up to date with the roots; rebuild: make all of it anew.
 
-    redact: what every line goes through before it is archived. Raises Busy when another process writes
-    there, CorruptDatabase, NewerDatabase, IndexerError.
+    Raises Busy when another process writes there, CorruptDatabase, NewerDatabase, IndexerError.
     """
     lock = WriterLock(config.home)
     try:
         with _uncollected(), translated():
+            redact = redactor(config)
             if rebuild and _holds_something(config.home):
                 report = _rebuild(config, source, env, tell, redact)
             else:
@@ -176,13 +178,14 @@ def _rebuild(
     source: Source,
     env: dict[str, str],
     tell: Callable[[Progress], None] | None,
-    redact: Redact | None,
+    redact: Redactor,
 ) -> Report:
     with closing(open_writer(config.home)) as conn:
         seen, sample = _find(conn, config, source, env)
         job = _Job(config, source, seen, sample, tell, redact)
         if archive := job.archive(conn, LIVE):
             archive.tidy()
+        _redact_stored(conn, job)
         old, kept = rebuilding.old_files(conn), {each.file_id for each in archived.held(conn)}
         rebuilding.fold_log(conn)
     side = bulk.open_side(config.home)
@@ -197,6 +200,16 @@ def _rebuild(
         bulk.discard(side, config.home)
         raise
     return report
+
+
+def _redact_stored(conn: Connection, job: _Job) -> None:
+    """Have all that is stored, and archived, stand under the present rules before anything is added."""
+    redaction.adopt(conn, job.redactor.rules)
+    if redaction.pending(conn):
+        for _ in renew(conn, Archive(conn, job.config.home), job.redactor):
+            pass
+    for _ in redaction.reapply(conn, job.redactor):
+        pass
 
 
 def _take_back(home: Path, sinks: Sequence[Sink]) -> None:
@@ -267,6 +280,7 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
     archive, exclusion = job.archive(conn, limit), job.exclusion()
     if archive is not None and again is None:
         archive.tidy()
+    _redact_stored(conn, job)
     with transaction(conn):
         set_aliases(conn, config.aliases)
         exclusions.adopt(conn, exclusion)
@@ -282,7 +296,9 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
     gone = feed.files if feed else []
     size = sum(found.stat.size for found in todo) + sum(row.offset for row in gone)
     meter = _Meter(job.tell, len(todo) + len(gone), size)
-    ingest = Ingest(conn, source, _resolver(config), limit=limit, archive=archive, exclusion=exclusion)
+    ingest = Ingest(
+        conn, source, _resolver(config), limit=limit, archive=archive, exclusion=exclusion, redactor=job.redactor
+    )
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest.run(todo))

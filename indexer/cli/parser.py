@@ -71,7 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     for add in (
-        _watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _archive, _forget, _config,
+        _watch, _rescan, _redact, _search, _show, _sessions, _projects, _project, _status, _archive, _forget, _config,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -214,6 +214,11 @@ def _rescan(commands: Any) -> None:
         action="store_true",
         help="make the whole memory anew from transcripts and archive; nothing is lost, and it stays usable meanwhile",
     )
+
+
+def _redact(commands: Any) -> None:
+    parser = _command(commands, "redact", "indexer.cli.redact:redact", "take secrets out of what is stored")
+    parser.add_argument("--rescan", action="store_true", help="go over everything stored, by the present rules")
 
 
 def _search(commands: Any) -> None:

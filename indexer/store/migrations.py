@@ -52,6 +52,7 @@ def _more_tables(_: sqlite3.Connection) -> str:
 STEPS = (
     Step(1, "base tables", _base),
     Step(2, "full-text index", _fts),
+    Step(3, "redaction", _more_tables),
     Step(4, "archive", _more_tables),
     Step(5, "what was forgotten", _more_tables),
 )

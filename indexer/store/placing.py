@@ -138,6 +138,11 @@ class Placer:
         session.renumber = True
         return False
 
+    def owns(self, session: Session, uuid: str) -> bool:
+        """Whether the session owns a record that is loaded."""
+        owner = self._members.owner(uuid)
+        return owner is not None and owner.session == session.id
+
     def holds(self, session: Session, uuid: str) -> bool:
         """Whether the session holds a record."""
         self._members.load([uuid])

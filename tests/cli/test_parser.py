@@ -38,7 +38,7 @@ def argv(command: str, *more: str) -> list[str]:
 
 def test_the_commands() -> None:
     assert set(COMMANDS) == {
-        *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
+        *("watch", "rescan", "redact", "search", "show", "sessions", "projects", "project explain", "status"),
         *("archive status", "archive restore", "archive prune", "forget"),
         *("config show", "config path", "config init"),
     }
