@@ -50,6 +50,8 @@ WAITED = 10
 """Of these, so many are those that have waited longest."""
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
+UPGRADE_SECONDS = 1800.0
+"""What an upgrade of a large database may take before the service is ready: an index made anew reads it all."""
 UPKEEP_AFTER = 60.0
 """Seconds without work after which the database is looked after, a step at a time."""
 FORGET_SECONDS = 600.0
@@ -82,8 +84,10 @@ class Daemon:
             config.poll_seconds,
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
+        self._notify, self._ready = Notifier(env), False
         self._lock = WriterLock(config.home)
         self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
+        self._notify.busy(UPGRADE_SECONDS)
         with ExitStack() as undo:
             undo.callback(self._lock.release)
             self._redactor = redactor(config)
@@ -120,7 +124,6 @@ class Daemon:
         self._hidden: dict[str, str] = {}
         self._left, self._progress = (0, 0), False
         self._status_at = self._idle_at = self._alive_at = float("-inf")
-        self._notify, self._ready = Notifier(env), False
         self._worked_at: float | None = None
         self._tell(clock())  # on a disk that fills up later, this file can be written over
         self._status_at = float("-inf")
@@ -207,15 +210,17 @@ class Daemon:
     # -- what has changed --------------------------------------------------------------------------
 
     def _look(self, change: Change, now: float) -> None:
+        waiting = self._left[0]
         if change is Sweep.FULL:
-            self._watch.report_missed(self._sweep(now))
+            missed = self._sweep(now)
+            self._watch.report_missed(0 if waiting else missed)
         elif change is Sweep.HOT:
             swept = self._sweeper.hot(thorough=self._watch.status.mode == "polling")
             self._grow_quiet(now)
             self._take(swept)
             self._look_behind()
             self._watch.report_hot(swept.cpu)
-            self._watch.report_missed(swept.missed)
+            self._watch.report_missed(0 if waiting else swept.missed)
         elif not isinstance(change, Sweep):
             self._take(self._sweeper.look(change))
 

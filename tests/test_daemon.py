@@ -181,6 +181,18 @@ def test_more_files_than_a_sweep_hands_over_are_all_read(
     assert service.hand.missed == [0]
 
 
+def test_what_a_sweep_has_left_out_was_not_missed(start: Start, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for number in range(7):
+        talk(f"s{number}", f"prompt {number}").write(root)
+    service = start()
+    service.late = 60
+    service.daemon.step()
+    service.hand.due.append(SWEEP)
+    service.daemon.step()
+    assert service.hand.missed == [0, 0]
+
+
 def test_files_that_cannot_be_read_do_not_keep_it_busy(
     start: Start, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -894,7 +906,8 @@ def test_the_manager_hears_of_a_start_each_round_and_the_end(home: Path, root: P
     served.step()
     served.step()
     served.close()
-    assert [manager.recv(1000).split(b"\n")[0] for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]
+    heard = [manager.recv(1000).split(b"\n")[0] for _ in range(4)]
+    assert heard == [b"EXTEND_TIMEOUT_USEC=1800000000", b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]
 
 
 # -- the archive -----------------------------------------------------------------------------------
