@@ -9,7 +9,6 @@ so that a busy machine slows them alike. Absolute seconds mean little; compare t
 
   floor       for line in file: orjson.loads(line)
   redact      for line in file: Redactor.line(line), nothing else
-  in words    the same by literals in plain Python: where there is no Hyperscan
   core        a new memory without search texts and redaction: parse, extract, store, indexes
   unredacted  the same with search texts and the full-text index
   full        the same with redaction too
@@ -44,7 +43,6 @@ from indexer.files.discover import discover
 from indexer.ingest import BULK, Ingest
 from indexer.project import Resolver
 from indexer.redact import Redactor
-from indexer.redaction_screen import Words
 from indexer.store import bulk, redaction
 
 
@@ -69,23 +67,8 @@ class Blind(Redactor):
         return data
 
 
-class Slow(Redactor):
-    """Has no Hyperscan."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._screen = Words(self.hints)
-
-
 def redact(root: Path, _: Path) -> None:
-    _pass(root, Redactor())
-
-
-def in_words(root: Path, _: Path) -> None:
-    _pass(root, Slow())
-
-
-def _pass(root: Path, redactor: Redactor) -> None:
+    redactor = Redactor()
     for path in root.rglob("*.jsonl"):
         with path.open("rb", buffering=1 << 20) as file:
             for line in file:
@@ -147,8 +130,8 @@ def rebuild(root: Path, home: Path) -> None:
 
 
 MEASURES: dict[str, Callable[[Path, Path], None]] = {
-    "floor": floor, "redact": redact, "in words": in_words, "core": core, "unredacted": unredacted, "full": full,
-    "archive": archive, "unchanged": unchanged, "replay": replay, "rebuild": rebuild,
+    "floor": floor, "redact": redact, "core": core, "unredacted": unredacted, "full": full, "archive": archive,
+    "unchanged": unchanged, "replay": replay, "rebuild": rebuild,
 }  # fmt: skip
 
 

@@ -95,8 +95,7 @@ class Redactor:
         hints = [Hint(rule.hint or None, rule.words) for rule in self._rules]
         self._first = len(_SPECIAL)
         files = Hint(None, ()) if settings.secret_files else _SPECIAL[-1]
-        self.hints = (*_SPECIAL[:-1], files, *hints)
-        self._screen = screen(self.hints)
+        self._screen = screen([*_SPECIAL[:-1], files, *hints])
         self._guarded: dict[str, None] = {}
         self.rules = _name(settings)
         self.redacted = 0

@@ -187,10 +187,16 @@ _TOKENS = (
 inside a word; "word": nor may a word go on after it, which would else be peeled piece by piece."""
 
 
+_LONG = re.compile(r"\{(?:1[7-9]|[2-9][0-9]|[0-9]{3})(?=,?\})")
+
+
 def _token(kind: str, form: str, words: str, place: str) -> Rule:
-    """A token told by its own form. Its characters are never escaped, so the form is its own hint."""
+    """A token told by its own form. Its characters are never escaped, so the form is its own hint; long
+    repeats, which take Hyperscan its time to compile, are shortened in it."""
     start, end = _START if place else "", _END if place == "word" else ""
-    return Rule(kind, re.compile(start + form + end), re.sub(r"(?<=[}*])\+", "", form), tuple(words.split()))
+    return Rule(
+        kind, re.compile(start + form + end), _LONG.sub("{16", re.sub(r"(?<=[}*])\+", "", form)), tuple(words.split())
+    )
 
 
 def _shapes() -> Iterator[Rule]:
