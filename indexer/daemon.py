@@ -16,7 +16,7 @@ from itertools import chain, islice
 
 import orjson
 
-from indexer import events
+from indexer import events, logfile
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
 from indexer.files.discover import Found, default_roots
@@ -300,6 +300,7 @@ class Daemon:
         if now - self._status_at < STATUS_SECONDS:
             return
         self._status_at = now
+        logfile.rotate()
         watch = self._watch.status
         sizes = {path: found.stat.size for path, found in self._pending.items()}
         state = {

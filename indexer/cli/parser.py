@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _config):
+    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _service, _config):
         add(commands)
     return parser
 
@@ -253,6 +253,21 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+
+
+def _service(commands: Any) -> None:
+    parser = _command(commands, "service", "", "the service that keeps the memory up to date by itself")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    install = _sub(actions, "install", "indexer.cli.service:install", "install and start it, or bring it up to date")
+    install.add_argument("--dry-run", action="store_true", help="print the unit and touch nothing")
+    install.add_argument("--force", action="store_true", help="also a command that may soon be gone")
+    install.add_argument("--allow-network", action="store_true", help="let it open network connections (systemd)")
+    uninstall = _sub(actions, "uninstall", "indexer.cli.service:uninstall", "stop and remove it; the memory stays")
+    uninstall.add_argument("--purge", action="store_true", help="delete the memory, settings and logs too")
+    _sub(actions, "status", "indexer.cli.service:status", "say whether it runs; exit code 1 if not")
+    logs = _sub(actions, "logs", "indexer.cli.service:logs", "print the end of its log")
+    logs.add_argument("--lines", metavar="N", type=_count(1), default=50, help="so many lines (default 50)")
+    logs.add_argument("--follow", action="store_true", help="go on printing what is added")
 
 
 def _config(commands: Any) -> None:
