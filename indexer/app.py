@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from indexer import events
 from indexer import rescan as rescanning
@@ -13,6 +14,9 @@ from indexer.errors import Busy
 from indexer.notify import Notifier
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
+
+if TYPE_CHECKING:
+    from indexer.doctor import Finding
 
 WAIT_SECONDS = 5.0
 """Between two tries for the right to write, under a service manager."""
@@ -26,6 +30,13 @@ def source() -> Source:
 def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
     """See rescan.rescan."""
     return rescanning.rescan(config, source(), dict(os.environ), tell)
+
+
+def doctor(config: Config, env: Mapping[str, str]) -> list[Finding]:
+    """See doctor.examine."""
+    from indexer.doctor import Patient, examine  # noqa: PLC0415  nobody else needs it
+
+    return examine(Patient(config, source(), env))
 
 
 def watch(config: Config, stop: threading.Event) -> None:

@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _service, _config):
+    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _doctor, _service, _config):
         add(commands)
     return parser
 
@@ -253,6 +253,11 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+
+
+def _doctor(commands: Any) -> None:
+    text = "look for what keeps the memory from being whole, and say what to do; exit code 1 for a problem"
+    _command(commands, "doctor", "indexer.cli.doctor:doctor", text)
 
 
 def _service(commands: Any) -> None:
