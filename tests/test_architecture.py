@@ -31,8 +31,8 @@ FLOORS = (
     ("embedders",),
     ("sources", "files", "compressors", "vectors"),
     ("dedup", "query", "documents", "units"),
-    ("ingest", "compress", "sync", "search", "context"),
-    ("daemon", "rescan", "doctor"),
+    ("ingest", "compress", "sync", "search", "context", "scope"),
+    ("daemon", "rescan", "doctor", "recall"),
     ("app",),
     ("service",),
     ("cli", "mcp_server"),
@@ -47,11 +47,12 @@ ONLY = {
     "logging": {"events", "files"},  # watchdog says that it lost events only in its log
     "watchdog": {"files"},
     "chromadb": set[str](),
-    "mcp": set[str](),
+    "mcp": {"mcp_server"},
+    "anyio": {"mcp_server"},
     "asyncio": set[str](),
     "subprocess": {"service", "cli.service"},  # no command is run in anyone's folder
 }
-HEAVY = {"asyncio", "chromadb", "mcp", "structlog", "watchdog"}
+HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "structlog", "watchdog"}
 
 
 class Import(NamedTuple):

@@ -61,7 +61,21 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _doctor, _service, _config):
+    for add in (
+        _watch,
+        _rescan,
+        _search,
+        _show,
+        _sessions,
+        _projects,
+        _project,
+        _status,
+        _doctor,
+        _mcp,
+        _hook,
+        _service,
+        _config,
+    ):
         add(commands)
     return parser
 
@@ -258,6 +272,16 @@ def _status(commands: Any) -> None:
 def _doctor(commands: Any) -> None:
     text = "look for what keeps the memory from being whole, and say what to do; exit code 1 for a problem"
     _command(commands, "doctor", "indexer.cli.doctor:doctor", text)
+
+
+def _mcp(commands: Any) -> None:
+    _command(commands, "mcp", "indexer.cli.mcp:mcp", "serve the memory to Claude and other MCP clients")
+
+
+def _hook(commands: Any) -> None:
+    parser = _command(commands, "hook", "", "answer a hook of Claude Code's; only reads, and never fails")
+    events = parser.add_subparsers(metavar="EVENT", dest="event", required=True)
+    _sub(events, "session-start", "indexer.cli.hook:session_start", "print what earlier sessions were about")
 
 
 def _service(commands: Any) -> None:

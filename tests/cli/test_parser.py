@@ -34,7 +34,8 @@ def argv(command: str, *more: str) -> list[str]:
 
 def test_the_commands() -> None:
     assert set(COMMANDS) == {
-        *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status", "doctor"),
+        *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status", "doctor", "mcp"),
+        "hook session-start",
         *("service install", "service uninstall", "service status", "service logs"),
         *("config show", "config path", "config init"),
     }
