@@ -22,7 +22,7 @@ ROOT = TESTS.parent
 # stands for the module or package, and for all in it that is not named itself: the Protocol of a seam
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
-    ("errors", "failpoints", "logfile", "notify"),
+    ("errors", "failpoints", "logfile", "metrics", "notify"),
     ("records", "text"),
     ("git_files", "sources.base"),
     ("project", "events", "share", "redact"),

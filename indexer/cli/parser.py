@@ -70,6 +70,10 @@ def build_parser() -> argparse.ArgumentParser:
         _projects,
         _project,
         _status,
+        _stats,
+        _metrics,
+        _backup,
+        _completions,
         _doctor,
         _mcp,
         _hook,
@@ -267,6 +271,30 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+
+
+def _stats(commands: Any) -> None:
+    parser = _command(commands, "stats", "indexer.cli.stats:stats", "count what was said and done, with small bars")
+    parser.add_argument("--by", choices=("day", "project", "tool", "model"), help="this alone, and all of it")
+    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
+    parser.add_argument("--since", metavar="DATE", help="from this time on")
+    parser.add_argument("--until", metavar="DATE", help="up to this time")
+
+
+def _metrics(commands: Any) -> None:
+    _command(commands, "metrics", "indexer.cli.metrics:metrics", "print the state of the memory for Prometheus")
+
+
+def _backup(commands: Any) -> None:
+    parser = _command(commands, "backup", "indexer.cli.backup:backup", "copy the memory while it is written to")
+    parser.add_argument("file", metavar="FILE", help="the copy, which must not exist yet")
+
+
+def _completions(commands: Any) -> None:
+    parser = _command(
+        commands, "completions", "indexer.cli.completions:completions", "print the completions of a shell"
+    )
+    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
 
 
 def _doctor(commands: Any) -> None:

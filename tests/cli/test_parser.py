@@ -25,7 +25,7 @@ FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
     "platform=claude group=session"
 )
-EXAMPLES = {"show": ["prompt:1"]}
+EXAMPLES = {"show": ["prompt:1"], "backup": ["copy.db"], "completions": ["bash"]}
 
 
 def argv(command: str, *more: str) -> list[str]:
@@ -36,6 +36,10 @@ def test_the_commands() -> None:
     assert set(COMMANDS) == {
         *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status", "doctor", "mcp"),
         "hook session-start",
+        "stats",
+        "metrics",
+        "backup",
+        "completions",
         *("service install", "service uninstall", "service status", "service logs"),
         *("config show", "config path", "config init"),
     }
