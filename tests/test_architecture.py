@@ -32,7 +32,7 @@ FLOORS = (
     ("sources", "files", "compressors", "vectors"),
     ("dedup", "query", "documents", "units"),
     ("ingest", "compress", "sync", "search", "context", "scope"),
-    ("daemon", "rescan", "doctor", "recall"),
+    ("daemon", "rescan", "doctor", "recall", "export"),
     ("app",),
     ("service",),
     ("cli", "mcp_server"),

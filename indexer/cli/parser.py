@@ -73,6 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
         _stats,
         _metrics,
         _backup,
+        _export,
         _completions,
         _doctor,
         _mcp,
@@ -288,6 +289,13 @@ def _metrics(commands: Any) -> None:
 def _backup(commands: Any) -> None:
     parser = _command(commands, "backup", "indexer.cli.backup:backup", "copy the memory while it is written to")
     parser.add_argument("file", metavar="FILE", help="the copy, which must not exist yet")
+
+
+def _export(commands: Any) -> None:
+    parser = _command(commands, "export", "indexer.cli.export:export", "write a session as Markdown or HTML")
+    parser.add_argument("session", metavar="SESSION", help="a session's id or the start of it")
+    parser.add_argument("--format", choices=("markdown", "html"), default="markdown", help="default: markdown")
+    parser.add_argument("--output", metavar="FILE", help="write to this new file instead of printing")
 
 
 def _completions(commands: Any) -> None:

@@ -25,7 +25,7 @@ FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
     "platform=claude group=session"
 )
-EXAMPLES = {"show": ["prompt:1"], "backup": ["copy.db"], "completions": ["bash"]}
+EXAMPLES = {"show": ["prompt:1"], "backup": ["copy.db"], "export": ["8c1f"], "completions": ["bash"]}
 
 
 def argv(command: str, *more: str) -> list[str]:
@@ -39,6 +39,7 @@ def test_the_commands() -> None:
         "stats",
         "metrics",
         "backup",
+        "export",
         "completions",
         *("service install", "service uninstall", "service status", "service logs"),
         *("config show", "config path", "config init"),
