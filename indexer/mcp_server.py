@@ -7,6 +7,10 @@ this command loads it.
 Standard output is the wire. What a library prints goes to standard error: from before the SDK is imported
 (cli/mcp.py) to the end (the SDK moves the wire to a descriptor of its own).
 
+Over HTTP, when asked for, only this machine is listened to, the SDK refuses foreign Host and Origin headers
+(a page in a browser must not read the memory by way of DNS), and a token is wanted: other users of the machine
+can reach a port, but not read a file of mode 0600.
+
 Searches run in a few threads, so that a slow one does not hold up the others; more than a few would only
 wait for the same disk and the same interpreter.
 """
@@ -14,6 +18,7 @@ wait for the same disk and the same interpreter.
 from __future__ import annotations
 
 import functools
+import hmac
 import json
 from collections.abc import Callable
 from importlib.metadata import version
@@ -22,6 +27,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import mcp.types as types
+import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -31,6 +37,7 @@ from indexer.errors import IndexerError
 from indexer.recall import tools
 
 THREADS = 4
+LOOPBACK = "127.0.0.1"
 URI = "memory://observation/{id}"
 _SCHEME = "memory://"
 _INVALID_PARAMS = -32602
@@ -39,6 +46,29 @@ _INVALID_PARAMS = -32602
 def serve(config: Config) -> None:
     """Answer on standard input and output until the client goes."""
     anyio.run(_serve, config)
+
+
+def serve_http(config: Config, port: int, token: str) -> None:
+    """Answer on http://127.0.0.1:port/mcp, to those who know the token, until interrupted."""
+    uvicorn.run(http_app_of(make(config), token), host=LOOPBACK, port=port, log_level="warning", access_log=False)
+
+
+def http_app_of(server: Server[Any], token: str) -> Any:
+    """The ASGI application: streamable HTTP behind the token. Stateless, since every tool only reads."""
+    app = server.streamable_http_app(host=LOOPBACK, stateless_http=True, json_response=True)
+    wanted = f"Bearer {token}".encode()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(given, wanted):
+            await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
+            await send(
+                {"type": "http.response.body", "body": b"a token is wanted: see `transcript-indexer mcp --help`"}
+            )
+            return
+        await app(scope, receive, send)
+
+    return guarded
 
 
 async def _serve(config: Config) -> None:

@@ -49,10 +49,11 @@ ONLY = {
     "chromadb": set[str](),
     "mcp": {"mcp_server"},
     "anyio": {"mcp_server"},
+    "uvicorn": {"mcp_server"},
     "asyncio": set[str](),
     "subprocess": {"service", "cli.service"},  # no command is run in anyone's folder
 }
-HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "structlog", "watchdog"}
+HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "structlog", "uvicorn", "watchdog"}
 
 
 class Import(NamedTuple):

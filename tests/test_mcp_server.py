@@ -235,3 +235,63 @@ def test_what_a_library_prints_is_not_on_the_wire(home: Path, tmp_path: Path, mo
     done = spoken(home, HELLO, READY, {"id": 2, "method": "tools/call", "params": {"name": "recent", "arguments": {}}})
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
     assert "more noise" in done.stderr
+
+
+# --- by HTTP
+
+
+CALL: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "recent", "arguments": {"limit": 1}},
+}
+
+
+def post(home: Path, **changed: str) -> tuple[int, str]:
+    """Status and body of one call with these headers, spoken to the application itself."""
+    headers = {"host": "127.0.0.1:8123", "authorization": "Bearer secret", "content-type": "application/json"}
+    headers |= {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"} | changed
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": json.dumps(CALL).encode(), "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "POST",
+        "path": "/mcp",
+        "raw_path": b"/mcp",
+        "query_string": b"",
+        "headers": raw,
+    }
+    scope |= {"asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": ""}
+    scope |= {"server": ("127.0.0.1", 8123), "client": ("127.0.0.1", 1)}
+
+    async def run() -> None:
+        server = mcp_server.make(config.load(home, (), {}))
+        app = mcp_server.http_app_of(server, "secret")
+        async with server.session_manager.run():
+            await app(scope, receive, send)
+
+    anyio.run(run)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:]).decode()
+
+
+def test_who_knows_the_token_is_answered(home: Path) -> None:
+    status, body = post(home)
+    assert (status, json.loads(body)["result"]["structuredContent"]["results"][0]["project"]) == (200, "Notes")
+
+
+@pytest.mark.parametrize("given", ["", "Bearer wrong", "secret", "Bearer secret2"])
+def test_who_does_not_is_refused(home: Path, given: str) -> None:
+    assert post(home, authorization=given)[0] == 401
+
+
+def test_a_foreign_host_or_origin_is_refused(home: Path) -> None:
+    assert post(home, host="evil.example")[0] == 421
+    assert post(home, origin="http://evil.example")[0] == 403

@@ -311,7 +311,10 @@ def _doctor(commands: Any) -> None:
 
 
 def _mcp(commands: Any) -> None:
-    _command(commands, "mcp", "indexer.cli.mcp:mcp", "serve the memory to Claude and other MCP clients")
+    parser = _command(commands, "mcp", "indexer.cli.mcp:mcp", "serve the memory to Claude and other MCP clients")
+    parser.add_argument(
+        "--http", metavar="PORT", type=_count(1), help="by HTTP on 127.0.0.1, with the token in HOME/mcp.token"
+    )
 
 
 def _hook(commands: Any) -> None:

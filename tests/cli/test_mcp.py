@@ -19,6 +19,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     homes: list[Path] = []
     fake = ModuleType("indexer.mcp_server")
     fake.serve = lambda settings: homes.append(settings.home)  # type: ignore[attr-defined]
+    fake.serve_http = lambda *given: homes.append(given[0].home / str(given[1]) / given[2])  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "indexer.mcp_server", fake)
     return homes
 
@@ -43,6 +44,21 @@ def test_without_the_sdk_it_says_what_to_install(call: Any, monkeypatch: pytest.
     monkeypatch.setattr("indexer.cli.mcp.import_module", missing)
     answer = call("mcp")
     assert (answer.code, answer.err.splitlines()[0]) == (1, "error: mcp is not installed")
+
+
+def test_by_http_there_is_a_token_that_stays(call: Any, served: list[Path], tmp_path: Path) -> None:
+    home = tmp_path / "memory"
+    for _ in range(2):
+        assert call("mcp", "--http", "8123", "--home", str(home)).code == 0
+    token = (home / "mcp.token").read_text().strip()
+    assert served == [home / "8123" / token] * 2
+    assert (len(token) >= 32, (home / "mcp.token").stat().st_mode & 0o777) == (True, 0o600)
+
+
+def test_a_file_without_a_token_lets_nobody_in(call: Any, served: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "mcp.token").write_text("\n")
+    answer = call("mcp", "--http", "8123", "--home", str(tmp_path))
+    assert (answer.code, served, "holds no token" in answer.err) == (1, [], True)
 
 
 def test_the_wire_is_kept_from_what_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
