@@ -265,3 +265,39 @@ def test_what_a_link_leads_to_is_doubted_too(tmp_path: Path) -> None:
     link.parent.mkdir()
     link.symlink_to(executable(tmp_path / ".cache" / "uv" / "transcript-indexer"))
     assert "cache" in units.doubts(str(link))[0]
+
+
+paths = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x2FF, exclude_categories=["Cc"]), min_size=1).map(
+    "/".__add__
+)
+
+
+@given(program=paths, folder=paths)
+def test_any_command_and_folder_can_be_read_back(program: str, folder: str) -> None:
+    text = units.systemd_unit(TEMPLATE, command(program, writable=(folder,))).encode()
+    assert units.program_in(text) == program
+    assert units.may_write(text, folder)
+    assert units.may_write(text, f"{folder}/below")
+    assert not units.may_write(text, f"{folder}beside")
+
+
+def test_a_unit_that_names_no_folder_lets_nothing_be_written() -> None:
+    assert not units.may_write(b"[Service]\nExecStart=/x watch\n", "/home/dev/memory")
+    assert not units.may_write(b'ReadWritePaths="-/open', "/open")
+
+
+@pytest.mark.parametrize(
+    ("platform", "env", "place"),
+    [
+        ("linux", {"HOME": "/home/dev"}, "/home/dev/.config/systemd/user/transcript-indexer.service"),
+        ("linux", {"HOME": "/home/dev", "XDG_CONFIG_HOME": "/x"}, "/x/systemd/user/transcript-indexer.service"),
+        ("darwin", {"HOME": "/Users/dev"}, "/Users/dev/Library/LaunchAgents/transcript-indexer.plist"),
+    ],
+)
+def test_where_the_unit_stands(platform: str, env: dict[str, str], place: str) -> None:
+    assert str(units.unit_path(platform, env)) == place
+
+
+def test_the_drop_in_for_the_network_is_a_section_of_the_service() -> None:
+    lines = units.NETWORK.splitlines()
+    assert lines[1:] == ["[Service]", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6"]
