@@ -28,6 +28,9 @@ from indexer.units import Command
 
 SECONDS = 30
 """The longest a command of a service manager may take; stopping takes up to TimeoutStopSec (10)."""
+OURS = ("index.db", "status.json", "mcp.token")
+"""How names begin of what stands in a memory's folder: a folder of another name is deleted whole only if it holds
+nothing else."""
 _SHOWN = ("LoadState", "UnitFileState", "ActiveState", "SubState", "MainPID", "NRestarts", "StatusText", "Result")
 
 
@@ -168,7 +171,7 @@ def purge(config: Config, env: Mapping[str, str]) -> list[str]:
     home = config.home
     if (pid := writer_alive(home)) is not None:
         raise Busy(f"another transcript-indexer (pid {pid or 'unknown'}) is writing to {home}", "stop it first")
-    _check_purgeable(home, env)
+    check_purgeable(home, env)
     cache = platformdirs.user_cache_dir(APP, appauthor=False)
     log = Path(platformdirs.user_log_dir(APP, appauthor=False))
     gone = [path for path in (home, user_file(), Path(cache), log) if path.exists()]
@@ -182,15 +185,18 @@ def purge(config: Config, env: Mapping[str, str]) -> list[str]:
     return [str(path) for path in gone]
 
 
-def _check_purgeable(home: Path, env: Mapping[str, str]) -> None:
-    """A folder is deleted whole only if it is a memory's and nothing else's."""
+def check_purgeable(home: Path, env: Mapping[str, str]) -> None:
+    """Raises UsageError unless `home` is a memory's and nothing else's: `storage.home` may be set to one
+    that holds a person's own files too."""
     if not home.exists():
         return
     real, person = os.path.realpath(home), os.path.realpath(env.get("HOME", "/"))
     if home.is_symlink() or (person + os.sep).startswith(real.rstrip(os.sep) + os.sep):
         raise UsageError(f"{home} is not a folder of ours alone, and is not deleted", "delete what you want by hand")
-    if not database_path(home).exists() and any(home.iterdir()):
-        raise UsageError(f"{home} holds no memory but other files, and is not deleted", "delete it by hand")
+    others = sorted(entry.name for entry in home.iterdir() if not entry.name.startswith(OURS))
+    if others and (home.name != APP or not database_path(home).exists()):
+        some = ", ".join(others[:3]) + (" …" if len(others) > 3 else "")
+        raise UsageError(f"{home} holds files that are not ours ({some}), and is not deleted", "delete it by hand")
 
 
 def _write(path: Path, text: bytes) -> bool:

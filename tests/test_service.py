@@ -70,7 +70,8 @@ def test_installing_again_changes_nothing_and_restarts_nothing(
     service.install(systemd, settings, wanted)
     before = systemd.unit().stat()
     assert not service.install(systemd, settings, wanted)
-    assert systemd.unit().stat() == before
+    after = systemd.unit().stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert fake.asked()[4:] == ["daemon-reload", "enable", "reset-failed", "start"]
 
 
@@ -317,9 +318,31 @@ def test_a_home_folder_is_not_purged(settings: Config, isolated: Path) -> None:
     assert isolated.exists()
 
 
-def test_a_folder_of_other_files_is_not_purged(settings: Config, isolated: Path) -> None:
-    settings.home.mkdir()
+@pytest.mark.parametrize("database", [False, True])
+def test_a_folder_of_other_files_too_is_not_purged(settings: Config, isolated: Path, *, database: bool) -> None:
+    lay(settings, isolated)
     (settings.home / "thesis.tex").touch()
-    with pytest.raises(UsageError, match="holds no memory"):
+    if not database:
+        (settings.home / "index.db").unlink()
+    with pytest.raises(UsageError, match=r"not ours \(thesis.tex\)"):
         service.purge(settings, {"HOME": str(isolated)})
     assert (settings.home / "thesis.tex").exists()
+    assert config.user_file().exists()
+
+
+def test_a_folder_of_our_name_is_purged_whole(settings: Config, isolated: Path) -> None:
+    ours = replace(settings, home=isolated / "transcript-indexer")
+    lay(ours, isolated)
+    (ours.home / "archive").mkdir()
+    (ours.home / "archive" / "2026.zst").touch()
+    service.purge(ours, {"HOME": str(isolated)})
+    assert not ours.home.exists()
+
+
+def test_a_link_is_not_followed_into_someone_elses_folder(settings: Config, isolated: Path) -> None:
+    (isolated / "elsewhere").mkdir()
+    (isolated / "elsewhere" / "index.db").touch()
+    settings.home.symlink_to(isolated / "elsewhere")
+    with pytest.raises(UsageError, match="not a folder of ours alone"):
+        service.purge(settings, {"HOME": str(isolated)})
+    assert (isolated / "elsewhere" / "index.db").exists()

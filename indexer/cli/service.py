@@ -57,6 +57,8 @@ def uninstall(args: Namespace, out: Output) -> int:
     """Stop the service and remove it; the memory stays, unless --purge."""
     settings = config.load(args.home, args.roots)
     chosen = service.manager()
+    if args.purge:  # said before anything is taken away
+        service.check_purgeable(settings.home, os.environ)
     there = service.uninstall(chosen)
     gone = service.purge(settings, os.environ) if args.purge else []
     if out.as_json:

@@ -111,6 +111,15 @@ def test_purging_says_what_it_deleted(fake: FakeManager, call: Any, program: str
     assert not home.exists()
 
 
+def test_what_cannot_be_purged_is_said_before_anything_goes(
+    fake: FakeManager, call: Any, program: str, unit: Path, tmp_path: Path
+) -> None:
+    call("service", "install", "--home", str(tmp_path / "mine"))
+    (tmp_path / "mine" / "thesis.tex").touch()
+    answer = call("service", "uninstall", "--purge", "--home", str(tmp_path / "mine"))
+    assert (answer.code, "thesis.tex" in answer.err, unit.exists()) == (2, True, True)
+
+
 def test_the_status_of_a_running_service(fake: FakeManager, call: Any, program: str, unit: Path) -> None:
     call("service", "install")
     fake.answer("transcript-indexer", RUNNING)
