@@ -272,6 +272,9 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+    parser.add_argument(
+        "--watch", metavar="SECONDS", type=_count(1), nargs="?", const=2, help="again every so many seconds (default 2)"
+    )
 
 
 def _stats(commands: Any) -> None:

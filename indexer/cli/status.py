@@ -8,6 +8,8 @@ has seen yet are not looked for.
 from __future__ import annotations
 
 import json
+import sys
+import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
@@ -24,6 +26,7 @@ from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
 
+_HOME_AND_CLEAR = "\x1b[H\x1b[2J"
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
 _SPOILT = "invalid-utf-8"
 """Counted though it was kept: a character of it was lost (sources/salvage.py)."""
@@ -46,15 +49,25 @@ class _Status(NamedTuple):
 
 
 def status(args: Namespace, out: Output) -> int:
-    """Print the state of the memory. Raises NoDatabase when there is none."""
+    """Print the state of the memory; with --watch again and again. Raises NoDatabase when there is none."""
     home = config.load(args.home, args.roots).home
+    _print(home, args.dead_letters, out)
+    while args.watch:
+        time.sleep(args.watch)
+        if sys.stdout.isatty() and not out.as_json:
+            out.lines([_HOME_AND_CLEAR])
+        _print(home, args.dead_letters, out)
+    return 0
+
+
+def _print(home: Path, dead_letters: int, out: Output) -> None:
     with reading(home) as conn:
-        found = _look(conn, home, args.dead_letters)
+        found = _look(conn, home, dead_letters)
     if out.as_json:
         out.data(_status_json(found))
     else:
         out.lines(_status_lines(found, out))
-    return 0
+    sys.stdout.flush()
 
 
 def _look(conn: Connection, home: Path, limit: int) -> _Status:
