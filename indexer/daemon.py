@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from indexer import condition, control, events, status_file
+from indexer import condition, control, events, logfile, status_file
 from indexer.archive.catch_up import catch_up
 from indexer.archive.keep import Archive
 from indexer.archive.renew import renew
@@ -411,6 +411,7 @@ class Daemon:
         if now - self._status_at < STATUS_SECONDS:
             return
         self._status_at = now
+        logfile.rotate()
         watch, wrong = self._watch.status, self._condition()
         state = {
             "pid": os.getpid(),

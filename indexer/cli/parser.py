@@ -71,7 +71,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     for add in (
-        _watch, _rescan, _redact, _search, _show, _sessions, _projects, _project, _status, _archive, _forget, _config,
+        _watch, _rescan, _redact, _search, _show, _sessions, _projects, _project, _status, _stats, _metrics, _archive,
+        _forget, _backup, _export, _completions, _doctor, _mcp, _hook, _service, _config,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -277,6 +278,73 @@ def _status(commands: Any) -> None:
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
     parser.add_argument("--sizes", action="store_true", help="sizes by table, also of a large memory (1 s for 500 MB)")
+    parser.add_argument(
+        "--watch", metavar="SECONDS", type=_count(1), nargs="?", const=2, help="again every so many seconds (default 2)"
+    )
+
+
+def _stats(commands: Any) -> None:
+    parser = _command(commands, "stats", "indexer.cli.stats:stats", "count what was said and done, with small bars")
+    parser.add_argument("--by", choices=("day", "project", "tool", "model"), help="this alone, and all of it")
+    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
+    parser.add_argument("--since", metavar="DATE", help="from this time on")
+    parser.add_argument("--until", metavar="DATE", help="up to this time")
+
+
+def _metrics(commands: Any) -> None:
+    _command(commands, "metrics", "indexer.cli.metrics:metrics", "print the state of the memory for Prometheus")
+
+
+def _backup(commands: Any) -> None:
+    parser = _command(commands, "backup", "indexer.cli.backup:backup", "copy the memory while it is written to")
+    parser.add_argument("file", metavar="FILE", help="the copy, which must not exist yet")
+
+
+def _export(commands: Any) -> None:
+    parser = _command(commands, "export", "indexer.cli.export:export", "write a session as Markdown or HTML")
+    parser.add_argument("session", metavar="SESSION", help="a session's id or the start of it")
+    parser.add_argument("--format", choices=("markdown", "html"), default="markdown", help="default: markdown")
+    parser.add_argument("--output", metavar="FILE", help="write to this new file instead of printing")
+
+
+def _completions(commands: Any) -> None:
+    parser = _command(
+        commands, "completions", "indexer.cli.completions:completions", "print the completions of a shell"
+    )
+    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+
+
+def _doctor(commands: Any) -> None:
+    text = "look for what keeps the memory from being whole, and say what to do; exit code 1 for a problem"
+    _command(commands, "doctor", "indexer.cli.doctor:doctor", text)
+
+
+def _mcp(commands: Any) -> None:
+    parser = _command(commands, "mcp", "indexer.cli.mcp:mcp", "serve the memory to Claude and other MCP clients")
+    parser.add_argument(
+        "--http", metavar="PORT", type=_count(1), help="by HTTP on 127.0.0.1, with the token in HOME/mcp.token"
+    )
+
+
+def _hook(commands: Any) -> None:
+    parser = _command(commands, "hook", "", "answer a hook of Claude Code's; only reads, and never fails")
+    events = parser.add_subparsers(metavar="EVENT", dest="event", required=True)
+    _sub(events, "session-start", "indexer.cli.hook:session_start", "print what earlier sessions were about")
+
+
+def _service(commands: Any) -> None:
+    parser = _command(commands, "service", "", "the service that keeps the memory up to date by itself")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    install = _sub(actions, "install", "indexer.cli.service:install", "install and start it, or bring it up to date")
+    install.add_argument("--dry-run", action="store_true", help="print the unit and touch nothing")
+    install.add_argument("--force", action="store_true", help="also a command that may soon be gone")
+    install.add_argument("--allow-network", action="store_true", help="let it open network connections (systemd)")
+    uninstall = _sub(actions, "uninstall", "indexer.cli.service:uninstall", "stop and remove it; the memory stays")
+    uninstall.add_argument("--purge", action="store_true", help="delete the memory, settings and logs too")
+    _sub(actions, "status", "indexer.cli.service:status", "say whether it runs; exit code 1 if not")
+    logs = _sub(actions, "logs", "indexer.cli.service:logs", "print the end of its log")
+    logs.add_argument("--lines", metavar="N", type=_count(1), default=50, help="so many lines (default 50)")
+    logs.add_argument("--follow", action="store_true", help="go on printing what is added")
 
 
 def _archive(commands: Any) -> None:

@@ -7,6 +7,8 @@ has seen yet are not looked for.
 
 from __future__ import annotations
 
+import sys
+import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
 
+_HOME_AND_CLEAR = "\x1b[H\x1b[2J"
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
 _SPOILT = "invalid-utf-8"
 """Counted though it was kept: a character of it was lost (sources/salvage.py)."""
@@ -52,15 +55,25 @@ class _Status(NamedTuple):
 
 
 def status(args: Namespace, out: Output) -> int:
-    """Print the state of the memory. Raises NoDatabase when there is none."""
+    """Print the state of the memory; with --watch again and again. Raises NoDatabase when there is none."""
     settings = config.load(args.home, args.roots)
+    _print(settings, args, out)
+    while args.watch:
+        time.sleep(args.watch)
+        if sys.stdout.isatty() and not out.as_json:
+            out.lines([_HOME_AND_CLEAR])
+        _print(settings, args, out)
+    return 0
+
+
+def _print(settings: config.Config, args: Namespace, out: Output) -> None:
     with reading(settings.home) as conn:
         found = _look(conn, settings, args.dead_letters, args.sizes)
     if out.as_json:
         out.data(_status_json(found))
     else:
         out.lines(_status_lines(found, out))
-    return 0
+    sys.stdout.flush()
 
 
 def _look(conn: Connection, settings: config.Config, limit: int, all_sizes: bool) -> _Status:

@@ -29,6 +29,9 @@ EXAMPLES = {
     "show": ["prompt:1"],
     "archive restore": ["--all", "--to", "/back"],
     "forget": ["--session", "s"],
+    "backup": ["copy.db"],
+    "export": ["8c1f"],
+    "completions": ["bash"],
 }
 
 
@@ -38,8 +41,10 @@ def argv(command: str, *more: str) -> list[str]:
 
 def test_the_commands() -> None:
     assert set(COMMANDS) == {
-        *("watch", "rescan", "redact", "search", "show", "sessions", "projects", "project explain", "status"),
-        *("archive status", "archive restore", "archive prune", "forget"),
+        *("watch", "rescan", "redact", "search", "show", "sessions", "projects", "project explain", "status", "doctor"),
+        *("archive status", "archive restore", "archive prune", "forget", "mcp", "hook session-start", "stats"),
+        *("metrics", "backup", "export", "completions"),
+        *("service install", "service uninstall", "service status", "service logs"),
         *("config show", "config path", "config init"),
     }
 

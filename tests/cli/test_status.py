@@ -185,3 +185,41 @@ def test_a_report_may_lack_everything(ask: Any, home: Path) -> None:
     said = {"lag_bytes": "much", "updated_at": "now", "pid": os.getpid()}
     (home / "status.json").write_text(json.dumps(said), encoding="utf-8")
     assert ask("status").code == 0
+
+
+@pytest.fixture
+def twice(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long was waited; Ctrl-C comes in the second wait."""
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", wait)
+    return waits
+
+
+def test_watching_shows_it_again_until_interrupted(ask: Any, twice: list[float]) -> None:
+    answer = ask("status", "--watch", "7")
+    assert (answer.code, twice) == (130, [7, 7])
+    assert answer.out.count("transcripts ") == 2
+    assert "\x1b" not in answer.out
+
+
+def test_watching_for_programs_is_a_line_a_time(ask: Any, twice: list[float]) -> None:
+    lines = ask("status", "--watch", "--json").out.splitlines()
+    assert [json.loads(line)["schema_version"] for line in lines[:2]] == [1, 1]
+    assert twice == [2, 2]
+
+
+def test_watching_in_a_terminal_begins_at_its_top(
+    ask: Any, twice: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert ask("status", "--watch", "--color", "never").out.count("\x1b[H\x1b[2J") == 1
+
+
+def test_a_wait_of_nothing_is_refused(ask: Any) -> None:
+    assert ask("status", "--watch", "0").code == 2
