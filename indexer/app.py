@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from indexer import events
 from indexer import rescan as rescanning
+from indexer.compressors.base import Compressor
+from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
@@ -18,9 +20,14 @@ def source() -> Source:
     return ClaudeCode()
 
 
+def compressor() -> Compressor:
+    """What turns are made into memory with: rules, which cost nothing and leave the machine never."""
+    return Rules()
+
+
 def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
     """See rescan.rescan."""
-    return rescanning.rescan(config, source(), dict(os.environ), tell)
+    return rescanning.rescan(config, source(), dict(os.environ), tell, compressor=compressor())
 
 
 def watch(config: Config, stop: threading.Event) -> None:
@@ -28,4 +35,4 @@ def watch(config: Config, stop: threading.Event) -> None:
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
 
     events.configure(config.log_level, config.log_format)
-    Daemon(config, source(), dict(os.environ)).run(stop)
+    Daemon(config, source(), dict(os.environ), compressor=compressor()).run(stop)

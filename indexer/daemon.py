@@ -16,7 +16,8 @@ from itertools import chain, islice
 
 import orjson
 
-from indexer import events
+from indexer import compress, events
+from indexer.compressors.base import Compressor
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
 from indexer.files.discover import Found, default_roots
@@ -27,7 +28,7 @@ from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import checkpoints, upkeep
+from indexer.store import checkpoints, turns, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
@@ -38,6 +39,8 @@ ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
 WAITED = 10
 """Of these, so many are those that have waited longest."""
+SESSIONS = 8
+"""Sessions that are compressed before hints are looked at again: some 20 ms."""
 STATUS = "status.json"
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
@@ -58,12 +61,13 @@ class Daemon:
         source: Source,
         env: Mapping[str, str],
         *,
+        compressor: Compressor | None = None,
         watch: Watch | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
-        self._roots = config.roots or default_roots(env)
+        self._roots, self._compressor = config.roots or default_roots(env), compressor
         pace = Pace(
             config.debounce_ms / 1000, config.max_delay_ms / 1000, config.sweep_seconds, config.hot_sweep_seconds,
             config.poll_seconds,
@@ -102,6 +106,8 @@ class Daemon:
             migrate(conn)
             with transaction(conn):
                 set_aliases(conn, self._config.aliases)
+                if self._compressor is not None:
+                    turns.begin_again(conn, self._compressor.name)
         self._database = identity(self._config.home)
         return conn
 
@@ -129,7 +135,7 @@ class Daemon:
 
     def step(self) -> bool:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
-        now = self._clock()
+        now, more = self._clock(), False
         change = self._watch.poll(now)
         try:
             with translated():
@@ -140,6 +146,7 @@ class Daemon:
                     self._mark_gone()
                     self._work()
                     self._tend(now)
+                    more = self._remember()
                     self._recover()
                     self._look_after(now)
         except (CorruptDatabase, NewerDatabase):
@@ -152,7 +159,7 @@ class Daemon:
                 self._tell(now)
         except (IndexerError, OSError) as error:  # that there is no status is no reason to stop reading
             events.failed("status", error)
-        return change is not None or (bool(self._pending) and now >= self._retry_at)
+        return change is not None or more or (bool(self._pending) and now >= self._retry_at)
 
     # -- what has changed --------------------------------------------------------------------------
 
@@ -259,6 +266,16 @@ class Daemon:
             self._idle_at = now
             with transaction(self._conn):
                 complete_idle(self._conn, int((self._wall() - self._config.idle_minutes * 60) * 1000))
+
+    def _remember(self) -> bool:
+        """Compress what has been read, a few sessions at a time; says whether there is more. A backlog of
+        files comes first: its turns would be made again and again while they grow."""
+        if self._compressor is None or self._pending:
+            return False
+        done = compress.run(self._conn, self._compressor, limit=SESSIONS)
+        if done.observations:
+            self._worked_at = self._clock()
+        return done.sessions == SESSIONS
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""

@@ -15,12 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from indexer import compress
+from indexer.compressors.base import Compressor
 from indexer.config import Config
 from indexer.files.discover import Found, Survey, default_roots, survey
 from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import bulk, checkpoints
+from indexer.store import bulk, checkpoints, turns
 from indexer.store.connection import (
     Connection,
     WriterLock,
@@ -50,7 +52,8 @@ class Progress(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a rescan did. problems: (path, reason). sample: the bundled sample was read."""
+    """What a rescan did. problems: (path, reason). sample: the bundled sample was read. observations: made
+    or made anew."""
 
     files_total: int
     files_read: int
@@ -62,6 +65,7 @@ class Report(NamedTuple):
     problems: tuple[tuple[str, str], ...]
     seconds: float
     sample: bool
+    observations: int = 0
 
 
 class _Meter:
@@ -92,9 +96,14 @@ class _Meter:
 
 
 def rescan(
-    config: Config, source: Source, env: dict[str, str], tell: Callable[[Progress], None] | None = None
+    config: Config,
+    source: Source,
+    env: dict[str, str],
+    tell: Callable[[Progress], None] | None = None,
+    *,
+    compressor: Compressor | None = None,
 ) -> Report:
-    """Bring the memory of `config.home` up to date with the roots.
+    """Bring the memory of `config.home` up to date with the roots, and its finished turns into memory.
 
     Raises Busy when another process writes there, CorruptDatabase, NewerDatabase, IndexerError.
     """
@@ -102,7 +111,8 @@ def rescan(
     try:
         with _uncollected(), translated(), _store(config.home) as (conn, limit):
             seen, sample = _find(conn, config, source, env)
-            return _fill(conn, limit, config, source, seen, sample, tell)
+            report = _fill(conn, limit, config, source, seen, sample, tell)
+            return report._replace(observations=_remember(conn, compressor))
     finally:
         lock.release()
 
@@ -190,6 +200,15 @@ def _fill(
         len(seen.found), read, len(seen.found) - read, meter.size, meter.rows, meter.dead_letters, meter.conflicts,
         (*missing, *seen.problems, *checkpoints.unreadable(conn)), meter.seconds, sample,
     )  # fmt: skip
+
+
+def _remember(conn: Connection, compressor: Compressor | None) -> int:
+    """Compress every finished turn that is not; returns how many observations that made."""
+    if compressor is None:
+        return 0
+    with transaction(conn):
+        turns.begin_again(conn, compressor.name)
+    return sum(done.observations for done in compress.everything(conn, compressor))
 
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:

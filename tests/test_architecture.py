@@ -24,7 +24,7 @@ ROOT = TESTS.parent
 FLOORS = (
     ("errors", "failpoints", "notify"),
     ("records", "text"),
-    ("git_files", "sources.base"),
+    ("git_files", "sources.base", "compressors.base"),
     ("project", "events", "share", "redact"),
     ("config",),
     ("store",),

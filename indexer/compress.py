@@ -1,0 +1,112 @@
+"""Turns become memory: finished turns of a session -> observations, links, summaries, work items.
+
+A session at a time. Its memory is a pure function of its rows, so it is made whole and the store is made
+to hold that: a turn that grew replaces its own observations, and a memory that was followed live is the
+same as one rebuilt. Most of what is appended belongs to a turn that is still going on; one look at what
+the finished ones hold, without bodies, tells whether there is anything to do.
+
+Reading and compressing happen outside any transaction; what came of it and the mark that says so are
+written in one. The caller is the only writer, so nothing changes in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from indexer import events
+from indexer.compressors.base import Compressor, Turn
+from indexer.failpoints import passing
+from indexer.store import memories, turns
+from indexer.store.connection import Connection, transaction
+from indexer.store.memories import Made
+
+BATCH = 64
+"""Sessions of one transaction, when many are pending."""
+
+
+class Done(NamedTuple):
+    """What was compressed: sessions looked at, turns, observations put, sessions that could not be."""
+
+    sessions: int
+    turns: int
+    observations: int
+    failed: int
+
+
+class _Ready(NamedTuple):
+    """What one session comes to. made: None when its rows are as they should be, or cannot be made."""
+
+    session: turns.Header
+    made: Made | None
+    still: frozenset[str]
+    seen: str | None
+    error: str | None
+    turns: int
+    last_turn: str | None = None
+
+
+def run(conn: Connection, compressor: Compressor, *, limit: int = BATCH) -> Done:
+    """Compress up to `limit` pending sessions, in one transaction."""
+    ready = [_prepare(conn, compressor, session) for session in turns.pending(conn, limit)]
+    if not ready:
+        return Done(0, 0, 0, 0)
+    put = 0
+    passing("compress.begin")
+    with transaction(conn):
+        for one in ready:
+            if one is not None:
+                put += _store(conn, compressor, one)
+                passing("compress.session")
+    passing("compress.committed")
+    known = [one for one in ready if one is not None]
+    for one in known:
+        if one.error:
+            events.not_compressed(one.session.content_session_id, one.error)
+    done = Done(len(ready), sum(one.turns for one in known), put, sum(one.error is not None for one in known))
+    events.compressed(sessions=done.sessions, turns=done.turns, observations=done.observations)
+    return done
+
+
+def everything(conn: Connection, compressor: Compressor) -> Iterator[Done]:
+    """Compress until nothing is pending; yields after each transaction."""
+    while (done := run(conn, compressor)).sessions:
+        yield done
+
+
+def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Ready | None:
+    session = turns.header(conn, session_id)
+    if session is None:
+        return None
+    if session.seen is not None and session.compressor == compressor.name:
+        light = turns.turns(conn, session, whole=False)
+        if light.seen == session.seen:
+            return _Ready(session, None, frozenset(), light.seen, None, 0)
+        if session.last_turn in light.open:
+            return _Ready(session, None, frozenset(), session.seen, None, 0)  # it grows: its rows stay until it ends
+    whole = turns.turns(conn, session)
+    try:
+        made = _made(compressor, () if session.observes else whole.finished)
+    except Exception as error:  # noqa: BLE001 - one turn that no rule foresaw must not stop the memory of all others
+        return _Ready(session, None, frozenset(), None, type(error).__name__, 0)
+    return _Ready(session, made, whole.open, whole.seen, None, len(whole.finished), whole.last)
+
+
+def _made(compressor: Compressor, finished: Sequence[Turn]) -> Made:
+    """The memory of a session's turns."""
+    seen = [(turn, one) for turn in finished for one in compressor.observe(turn)]
+    summaries = []
+    for part in sorted({turn.part for turn in finished}):
+        own = tuple(turn for turn in finished if turn.part == part)
+        summary = compressor.summarise(own, tuple(one for turn, one in seen if turn.part == part))
+        if summary is not None:
+            summaries.append(summary)
+    return Made(seen, summaries, compressor.items(tuple(finished)))
+
+
+def _store(conn: Connection, compressor: Compressor, one: _Ready) -> int:
+    put = 0
+    if one.made is not None:
+        put = len(memories.put(conn, one.session, one.made, one.still, compressor.name).put)
+    memories.mark(conn, one.session, one.seen, compressor.name, one.last_turn or one.session.last_turn, one.error)
+    return put
