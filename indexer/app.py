@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 
+from indexer import compress as compressing
 from indexer import events
 from indexer import rescan as rescanning
 from indexer.compressors.base import Compressor
@@ -13,6 +14,9 @@ from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
+from indexer.store.connection import WriterLock, open_writer, translated
+from indexer.store.migrations import migrate
+from indexer.store.reads import reading
 
 
 def source() -> Source:
@@ -28,6 +32,23 @@ def compressor() -> Compressor:
 def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
     """See rescan.rescan."""
     return rescanning.rescan(config, source(), dict(os.environ), tell, compressor=compressor())
+
+
+def compress(config: Config) -> compressing.Done:
+    """Make memory of what is pending. Raises Busy, NoDatabase, CorruptDatabase, NewerDatabase."""
+    with reading(config.home):
+        pass  # there is a memory, and it can be read
+    lock = WriterLock(config.home)
+    try:
+        with translated():
+            conn = open_writer(config.home)
+            try:
+                migrate(conn)
+                return compressing.all_of(conn, compressor())
+            finally:
+                conn.close()
+    finally:
+        lock.release()
 
 
 def watch(config: Config, stop: threading.Event) -> None:

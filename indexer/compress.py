@@ -68,6 +68,16 @@ def run(conn: Connection, compressor: Compressor, *, limit: int = BATCH) -> Done
     return done
 
 
+def all_of(conn: Connection, compressor: Compressor) -> Done:
+    """Compress all that is pending, also what another compressor made; says what was done."""
+    with transaction(conn):
+        turns.begin_again(conn, compressor.name)
+    total = Done(0, 0, 0, 0)
+    for done in everything(conn, compressor):
+        total = Done(*map(sum, zip(total, done, strict=True)))
+    return total
+
+
 def everything(conn: Connection, compressor: Compressor) -> Iterator[Done]:
     """Compress until nothing is pending; yields after each transaction."""
     while (done := run(conn, compressor)).sessions:

@@ -22,7 +22,7 @@ from indexer.files.discover import Found, Survey, default_roots, survey
 from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import bulk, checkpoints, turns
+from indexer.store import bulk, checkpoints
 from indexer.store.connection import (
     Connection,
     WriterLock,
@@ -206,9 +206,7 @@ def _remember(conn: Connection, compressor: Compressor | None) -> int:
     """Compress every finished turn that is not; returns how many observations that made."""
     if compressor is None:
         return 0
-    with transaction(conn):
-        turns.begin_again(conn, compressor.name)
-    return sum(done.observations for done in compress.everything(conn, compressor))
+    return compress.all_of(conn, compressor).observations
 
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:

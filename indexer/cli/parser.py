@@ -61,7 +61,10 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (_watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _config):
+    for add in (
+        *(_watch, _rescan, _search, _show, _observations, _summary, _work, _compress),
+        *(_sessions, _projects, _project, _status, _config),
+    ):
         add(commands)
     return parser
 
@@ -129,7 +132,7 @@ _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
-    *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),
+    *("--agent", "--platform", "--limit", "--offset", "--group", "--all", "--dry-run", "--home", "--root", "--json", "--color"),
 )
 
 
@@ -230,6 +233,38 @@ def _show(commands: Any) -> None:
         commands, "show", "indexer.cli.show:show", "show one result or session in whole, with its context"
     )
     parser.add_argument("id", metavar="ID", help="as prompt:12, tool_use:7, a session id or the start of one")
+
+
+def _observations(commands: Any) -> None:
+    parser = _command(
+        commands, "observations", "indexer.cli.memory:observations", "list what was learned and done, the newest first"
+    )
+    _some(parser)
+    parser.add_argument("--type", metavar="TYPE", help="bugfix, feature, refactor, change, discovery, decision")
+    parser.add_argument("--offset", metavar="N", type=_count(0), default=0, help="leave out the first N")
+
+
+def _summary(commands: Any) -> None:
+    parser = _command(commands, "summary", "indexer.cli.memory:summary", "show what a session came to")
+    parser.add_argument("id", metavar="SESSION", help="a session id or the start of one")
+
+
+def _work(commands: Any) -> None:
+    parser = _command(commands, "work", "indexer.cli.memory:work", "list what is open in agents' to-do lists")
+    _some(parser)
+    parser.add_argument("--all", action="store_true", help="what is done or dropped too")
+
+
+def _compress(commands: Any) -> None:
+    parser = _command(
+        commands, "compress", "indexer.cli.memory:compress", "make observations of finished turns that have none"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say how much there is to do, and what it costs")
+
+
+def _some(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
+    parser.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
 
 
 def _sessions(commands: Any) -> None:

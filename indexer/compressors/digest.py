@@ -8,7 +8,7 @@ from typing import Any
 
 from indexer.compressors import prose
 from indexer.compressors.base import Event, Observation, Summary, Turn, WorkItem
-from indexer.compressors.evidence import Run, gather, is_trivial
+from indexer.compressors.evidence import Evidence, Run, is_trivial
 
 _NEXT = re.compile(
     r"(?i)\b(?:next (?:steps?|up|time)|remaining|still (?:need|to|missing|open|fails?)|left to do|follow[- ]?ups?|not yet|todo|to be done|you (?:should|may want to|need to)|later)\b"
@@ -19,11 +19,9 @@ _MOST, _LISTED = 8, 12
 _STATUSES = {"pending", "in_progress", "completed", "dropped"}
 
 
-def summarise(turns: Sequence[Turn], seen: Sequence[Observation]) -> Summary | None:
-    """One part of a session, from its turns in order; None when nothing was done, learned or left over."""
-    if not turns:
-        return None
-    found = [gather(turn) for turn in turns]
+def summarise(turns: Sequence[Turn], found: Sequence[Evidence], seen: Sequence[Observation]) -> Summary | None:
+    """One part of a session, from its turns in order, what their calls prove and what was observed in them;
+    None when nothing was done, learned or left over."""
     items = list(_last_states(event for turn in turns for event in _tasks(turn)))
     reads = tuple(dict.fromkeys(file for one in found for file in one.reads))
     edits = tuple(dict.fromkeys(edit.file for one in found for _, edit in one.edits))
@@ -64,8 +62,8 @@ def _lines(texts: Iterable[str]) -> str:
 def _ahead(turn: Turn) -> Iterator[str]:
     """Sentences of the last answer that say what is still to be done."""
     last = [text.text for text in turn.texts if text.agent_id is None][-1:]
-    for unit in prose.sentences(last[0][:6000]) if last else ():
-        if _NEXT.search(unit.text) and not prose.is_question(unit.text) and not prose.is_filler(unit.text):
+    for unit in prose.sentences(last[0]) if last else ():
+        if _NEXT.search(unit.text) and not prose.is_question(unit.text) and not unit.filler:
             yield prose.subtitle(unit.text)
 
 

@@ -50,8 +50,8 @@ _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTI
 _SHOWN = re.compile(r"^(?:cat|head|tail|less|nl|sed -n)\s+(?:-\S+\s+|\d+\s+|'[^']*'\s+)*([\w./~-]+\.\w+|[\w./~-]*/[\w./~-]+)\b")
 
 _ERROR_LINE = re.compile(
-    r"(?i)^(?:E\s{2,}.+|.*\b[A-Z]\w*(?:Error|Exception|Failure)\b.*|.*\b(?:error|fatal|panic|failed|failure|cannot|can't|could not|undefined|unresolved"
-    r"|not found|no such|denied|refused|traceback|assert(?:ion)?)\b.*|.*(?:错误|失败|异常).*|✗.*|✕.*|×.*)$"
+    r"(?i)^E\s{2,}\S|(?:Error|Exception|Failure|fatal|panic|failed|cannot|can't|could not|undefined|unresolved"
+    r"|not found|no such|denied|refused|traceback|assertion|assert)\b|错误|失败|异常|^[✗✕×]"
 )
 _NOISE = re.compile(r"(?i)^(?:traceback \(most recent|error:?\s*exit code \d+|exit code \d+|error:?$|=+.*=+$|_+.*_+$|\s*at .*|.*\bnpm (?:err|error)!? (?:code|errno|a complete log).*|.*\b0 (?:errors|failed)\b.*|failed$|.*={5,}.*)")
 _COUNTS = (
@@ -139,8 +139,10 @@ def gather(turn: Turn) -> Evidence:
 def is_own(call: Call) -> bool:
     """Whether a call asked this memory, or one like it."""
     if call.name in SHELLS:
-        return bool(_OWN_COMMAND.search(_command(call)))
-    return bool(_OWN_TOOL.match(call.name))
+        command = _command(call)
+        named = "indexer" in command or "claude-mem" in command
+        return named and bool(_OWN_COMMAND.search(command))
+    return call.name.startswith(("mcp__", "memory_")) and bool(_OWN_TOOL.match(call.name))
 
 
 def _look(found: Evidence, call: Call) -> None:
@@ -225,8 +227,12 @@ def _shell(found: Evidence, call: Call, place: int) -> None:
 
 def bare_command(command: str) -> str:
     """A command on one line, without the `cd`, variables and pipes around it."""
-    line = _LEADING.sub("", command.split("<<", 1)[0] if "<<" in command else command, count=1)
-    return glance(sanitize(_TRAILING.sub("", line)), 200)
+    line = command.split("<<", 1)[0] if "<<" in command else command[:1000]
+    if "&&" in line or ";" in line or "=" in line:
+        line = _LEADING.sub("", line, count=1)
+    if "|" in line or ">" in line:
+        line = _TRAILING.sub("", line)
+    return glance(sanitize(line), 200)
 
 
 def command_key(command: str) -> str:
@@ -257,14 +263,14 @@ def is_trivial(run: Run) -> bool:
 
 def _written(command: str) -> Iterator[tuple[str, bool]]:
     """Files that a command line itself says it writes, and whether it makes them."""
-    for old, new in _MOVE.findall(command):
+    for old, new in _MOVE.findall(command) if "mv " in command else ():
         yield old, False
         yield new, True
-    for name in _REMOVE.findall(command):
+    for name in _REMOVE.findall(command) if "rm " in command else ():
         yield name, False
-    for name in _IN_PLACE.findall(command):
+    for name in _IN_PLACE.findall(command) if "sed " in command else ():
         yield name, False
-    for first, second in _HEREDOC.findall(command):
+    for first, second in _HEREDOC.findall(command) if "<<" in command else ():
         name = first or second
         if not name.startswith(("/dev/", "/tmp/", "$", "&")):
             yield name, True
@@ -272,13 +278,15 @@ def _written(command: str) -> Iterator[tuple[str, bool]]:
 
 def moves(run: Run) -> bool:
     """Whether a command moves files about."""
-    return bool(_MOVE.search(_command(run.call)))
+    command = _command(run.call)
+    return "mv " in command and bool(_MOVE.search(command))
 
 
 def first_error(response: str) -> str:
     """The line of an output that says what went wrong, at most 160 characters; "" for none."""
-    lines = [line.strip() for line in sanitize(response[:6000] + "\n" + response[6000:][-3000:]).splitlines() if line.strip()]
-    telling = [line for line in lines if _ERROR_LINE.match(line) and not _NOISE.match(line)]
+    ends = response if len(response) <= 6000 else f"{response[:3000]}\n{response[-3000:]}"
+    lines = [line.strip() for line in sanitize(ends).splitlines() if line.strip()]
+    telling = [line[:400] for line in lines if _ERROR_LINE.search(line[:400]) and not _NOISE.match(line)]
     assertions = [line for line in telling if line.startswith("E  ") or re.match(r"[\w.]*(?:Error|Exception)\b", line)]
     chosen = (assertions or telling or [line for line in lines if not _NOISE.match(line)] or [""])[0]
     return glance(re.sub(r"^E\s+", "", chosen), 160)
@@ -286,7 +294,9 @@ def first_error(response: str) -> str:
 
 def tests_told(response: str) -> str:
     """`12 passed`, `1 failed, 11 passed`: what a test runner reported last; "" if none did."""
-    tail = response[-3000:]
+    tail = response[-2000:]
+    if not ("pass" in tail or "fail" in tail or "Ran " in tail):
+        return ""
     if ran := _UNITTEST.search(tail):
         bad = int(ran[3] or 0) + int(ran[4] or 0)
         return _told(int(ran[1]) - bad, bad)

@@ -51,11 +51,19 @@ _BROKEN = re.compile(
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".mdx")
 _PLAIN = (*_PROSE, ".json", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".lock", ".env", ".gitignore", ".xml", ".properties", ".conf")
 _TEST = re.compile(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)s?\.\w+$|_test\.\w+$|conftest\.py$")
-_WHY = re.compile(r"(?i)\b(?:because|since|so that|in order to|reason|caused by|due to)\b|因为|由于|原因|为了|以便|导致")
-_HOW = re.compile(r"(?i)\b(?:works? by|calls?|returns?|is (?:called|invoked|handled|stored|computed|read)|flow|pipeline|lifecycle|first .* then)\b|流程|机制|原理|调用|返回|先.*再|负责")
-_TRAP = re.compile(r"(?i)\b(?:careful|beware|gotcha|however|caveat|note that|watch out|pitfall|surprising|silently|must not|never|otherwise)\b|注意|小心|坑|陷阱|否则|但是|不过|切勿|不能")
-_CHOICE = re.compile(r"(?i)\b(?:instead of|rather than|trade-?offs?|versus|vs\.?|chose|prefer(?:red)?|over)\b|而不是|而非|代替|权衡|取舍|优于")
-_PATTERN = re.compile(r"(?i)\b(?:pattern|convention|reus(?:e|able)|shared|base class|decorator|factory|strategy|single place|consistent)\b|模式|约定|复用|统一|通用|抽象")
+_TOLD = re.compile(r"[a-z][a-z-]+")
+_SIGNALS = (
+    ("why-it-exists", {"because", "since", "reason", "caused", "due", "therefore"}, ("因为", "由于", "原因", "为了", "以便", "导致")),
+    ("how-it-works", {"works", "calls", "returns", "called", "invoked", "stored", "computed", "flow", "pipeline", "lifecycle"},
+     ("流程", "机制", "原理", "调用", "返回", "负责")),
+    ("gotcha", {"careful", "beware", "gotcha", "however", "caveat", "pitfall", "surprising", "silently", "must", "never", "otherwise"},
+     ("注意", "小心", "陷阱", "否则", "但是", "不过", "切勿", "不能")),
+    ("trade-off", {"instead", "rather", "trade-off", "tradeoff", "versus", "vs", "chose", "prefer", "preferred"},
+     ("而不是", "而非", "代替", "权衡", "取舍", "优于")),
+    ("pattern", {"pattern", "convention", "reuse", "reusable", "shared", "decorator", "factory", "strategy", "consistent"},
+     ("模式", "约定", "复用", "统一", "通用", "抽象")),
+)  # fmt: skip
+"""Concept, words that signal it, and what signals it where no spaces stand between words."""
 
 
 def of_subject(subject: str, files: Iterable[str]) -> str:
@@ -103,8 +111,11 @@ def is_source(file: str) -> bool:
 def concepts(kind: str, told: str, *, tries: int = 0) -> tuple[str, ...]:
     """Which of the seven a text speaks of, the most telling first; at most four."""
     found = {"bugfix": ["problem-solution", "what-changed"], "discovery": [], "decision": ["trade-off"]}.get(kind, ["what-changed"])
-    signals = (("why-it-exists", _WHY), ("how-it-works", _HOW), ("gotcha", _TRAP), ("trade-off", _CHOICE), ("pattern", _PATTERN))
-    more = [name for name, pattern in signals if pattern.search(told)]
+    spoken, ascii_only = set(_TOLD.findall(told.lower())), told.isascii()
+    more = [
+        name for name, words, parts in _SIGNALS
+        if words & spoken or (not ascii_only and any(part in told for part in parts))
+    ]  # fmt: skip
     if tries > 1:
         more.insert(0, "gotcha")
     if kind == "discovery" and "how-it-works" not in more:

@@ -15,8 +15,9 @@ from typing import NamedTuple
 from indexer.text import sanitize
 
 TITLE_MOST, SUBTITLE_WORDS, NARRATIVE_MOST = 80, 24, 1200
-LAST, SENTENCES = 4, 24
-"""Answers of a turn that are looked at for its title, and sentences of each."""
+LAST, SENTENCES, READ, GOOD, NEAR, UNITS = 4, 10, 1800, 3.0, 20, 40
+"""Answers of a turn that are looked at for its title, sentences and characters of each; the score at which no
+earlier one is asked; words of a prompt that a title may share; and sentences that are told apart at all."""
 
 FENCE = re.compile(r"<transcript-indexer-context\b.*?(?:</transcript-indexer-context[^>]*>|\Z)", re.DOTALL)
 """What `context` gave to a session start, wherever it comes back from."""
@@ -25,7 +26,7 @@ _WRAPPED = re.compile(
 )
 _CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
-_MARKS = re.compile(r"\*\*|__|`|~~|<[/a-zA-Z][^<>\n]{0,80}>")
+_TAG = re.compile(r"<[/a-zA-Z][^<>\n]{0,80}>")
 _EMPHASIS = re.compile(r"(?<![\w*])\*([^*\n]+)\*(?![\w*])")
 _PICTURES = re.compile("[\U0001f000-\U0001faff\u2190-\u2191\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\ufe0f]+[ \t]*")
 _BULLET = re.compile(r"^[ \t]*(?:[-*•·+]|\d{1,3}[.)、]|[一二三四五六七八九十]、)[ \t]*(?=\S)")
@@ -93,11 +94,13 @@ _STOP = frozenset(
 
 
 class Unit(NamedTuple):
-    """A sentence. kind: para, bullet or heading. paragraph: number of the block it stands in."""
+    """A sentence. kind: para, bullet or heading. paragraph: number of the block it stands in. filler: it
+    says nothing about the work."""
 
     text: str
     kind: str
     paragraph: int
+    filler: bool
 
 
 def plain(text: str) -> str:
@@ -106,14 +109,21 @@ def plain(text: str) -> str:
         text = _WRAPPED.sub("", FENCE.sub("", text))
     if "```" in text or "~~~" in text:
         text = _CODE.sub("", text)
-    text = _LINK.sub(r"\1", text)
-    text = _EMPHASIS.sub(r"\1", _MARKS.sub("", text))
-    return sanitize(_PICTURES.sub("", text)).strip()
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    if "*" in text:
+        text = _EMPHASIS.sub(r"\1", text.replace("**", ""))
+    text = text.replace("`", "").replace("__", "")
+    if "<" in text:
+        text = _TAG.sub("", text)
+    return sanitize(text if text.isascii() else _PICTURES.sub("", text)).strip()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def sentences(text: str) -> tuple[Unit, ...]:
-    """The sentences of a text that is at most a few KiB, without markup."""
+    """The sentences in the first `READ` characters of a text, without markup."""
+    if len(text) > READ:
+        text = plain(text[: READ * 3])[:READ].rpartition("\n" if "\n" in text[:READ] else " ")[0] or text[:READ]
     units: list[Unit] = []
     paragraph = 0
     for line in plain(text).splitlines():
@@ -127,8 +137,13 @@ def sentences(text: str) -> tuple[Unit, ...]:
             kind, bare = "heading", line[head.end() :]
         elif bullet := _BULLET.match(line):
             kind, bare = "bullet", line[bullet.end() :]
-        units += [Unit(" ".join(part.split()), kind, paragraph) for part in _END.split(bare) if part and part.strip()]
-    return tuple(unit for unit in units if any(c.isalnum() for c in unit.text))
+        for part in _END.split(bare):
+            flat = " ".join(part.split()) if part else ""
+            if len(flat) > 1 and any(map(str.isalnum, flat)):
+                units.append(Unit(flat, kind, paragraph, is_filler(flat)))
+        if len(units) > UNITS:
+            break
+    return tuple(units)
 
 
 def is_filler(sentence: str) -> bool:
@@ -150,32 +165,34 @@ def trimmed(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:] if sentence[:1].islower() and sentence[:2].isalpha() else sentence
 
 
+@lru_cache(maxsize=64)
 def asked(prompt: str) -> str:
     """The first sentence of a prompt that says something, without its politeness; "" if none does."""
-    for unit in sentences(prompt[:4000]):
+    for unit in sentences(prompt):
         text, before = unit.text, None
         while before != text:
             before, text = text, _POLITE.sub("", text, count=1)
         text = text.rstrip(" .。!！")
-        if weight(text) >= 4 and not _FILLER.match(unit.text):
+        if weight(text) >= 4 and not (unit.filler and _FILLER.match(unit.text)):
             return text[:1].upper() + text[1:]
     return ""
 
 
 def weight(text: str) -> int:
-    """How much a text says: its letters, one of an unspaced script counted three times."""
-    return sum(c.isalnum() for c in text) + 2 * len(_UNSPACED.findall(text))
+    """How much a text says: its length, a character of an unspaced script counted three times."""
+    return len(text) if text.isascii() else len(text) + 2 * len(_UNSPACED.findall(text))
 
 
+@lru_cache(maxsize=16)
 def words(text: str) -> frozenset[str]:
-    """Content words, lower case; Chinese as its pairs of characters."""
+    """Content words of the start of a text, lower case; of unspaced scripts pairs of characters."""
     found: set[str] = set()
-    for word in _WORD.findall(text.lower()):
+    for word in _WORD.findall(text[:800].lower()):
         if _UNSPACED.match(word):
-            found.update(word[i : i + 2] for i in range(len(word) - 1))
+            found.update(word[i : i + 2] for i in range(0, len(word) - 1))
         elif word not in _STOP:
             found.add(word.rstrip("."))
-    return frozenset(found)
+    return frozenset(sorted(found, key=lambda word: (-len(word), word))[:NEAR])
 
 
 def title(sentence: str) -> str:
@@ -208,8 +225,8 @@ def narrative(texts: Iterable[str], most: int = NARRATIVE_MOST) -> str:
     lines: list[str] = []
     room, last = most, None
     for place, text in enumerate(texts):
-        for unit in sentences(text[:6000]):
-            if is_filler(unit.text) and unit.kind != "heading" and not _LEAD_IN.search(unit.text):
+        for unit in sentences(text):
+            if unit.filler and unit.kind != "heading" and not _LEAD_IN.search(unit.text):
                 continue
             joined = lines and last == (place, unit.paragraph) and unit.kind == "para"
             if len(unit.text) > room:
@@ -234,12 +251,15 @@ def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told:
     texts: the last one first; a sentence of an earlier one has to be that much better. near: words of the
     prompt. names: files the work was on. told: what a sentence of this kind of work begins with.
     """
-    found = [
-        (_score(unit, place, near, names, told) - 1.1 * back, -back, -place, unit.text)
-        for back, text in enumerate(texts[:LAST])
-        for place, unit in enumerate(sentences(text[:6000])[:SENTENCES])
-        if weight(unit.text) >= 10 and not is_filler(unit.text) and not is_question(unit.text)
-    ]
+    found: list[tuple[float, int, int, str]] = []
+    for back, text in enumerate(texts[:LAST]):
+        found += [
+            (_score(unit, place, near, names, told) - 1.1 * back, -back, -place, unit.text)
+            for place, unit in enumerate(sentences(text)[:SENTENCES])
+            if not unit.filler and weight(unit.text) >= 10 and not is_question(unit.text)
+        ]
+        if found and max(found)[0] >= GOOD:
+            break
     return max(found)[3] if found else ""
 
 
@@ -247,7 +267,7 @@ def last_words(texts: Sequence[str]) -> list[str]:
     """The last text that says something, and as many before it as it takes to say a little."""
     chosen: list[str] = []
     for text in texts[::-1][: LAST * 2]:
-        said = sum(weight(unit.text) for unit in sentences(text[:6000]) if not is_filler(unit.text))
+        said = sum(weight(unit.text) for unit in sentences(text) if not unit.filler)
         if said >= 10:
             chosen.insert(0, text)
         if said >= 60:
@@ -259,7 +279,9 @@ def _score(unit: Unit, place: int, near: frozenset[str], names: Sequence[str], t
     text = trimmed(unit.text)
     score = 2.0 if place == 0 else 1.5 / (1 + place / 2)
     score += {"para": 0.8, "bullet": 0.0, "heading": -1.2}[unit.kind]
-    score += 2.0 if told.match(text) else 0.8 if told.search(text) else 0.0
+    said = told.search(text)
+    score += 0.0 if said is None else 0.8 if said.start() else 2.0
     score += 0.6 if any(name in unit.text for name in names) else 0.0
-    score += min(1.5, 0.5 * len(near & words(unit.text)))
+    lower = unit.text.lower()
+    score += min(1.5, 0.5 * sum(word in lower for word in near))
     return score - (1.0 if len(text) > 220 else 0.0)

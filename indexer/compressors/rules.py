@@ -42,18 +42,23 @@ _CHOSE = re.compile(
     r"(?i)\b(?:let'?s (?:go with|use|stick (?:with|to)|keep)|(?:we|i)(?:'ll|'ve| will| have)? (?:go(?:ing)? with|decided|chose|chosen|opted|settled on|stick(?:ing)? (?:with|to))"
     r"|decision:|decided (?:to|on|against)|opted (?:for|to))\b|我们?(?:就|还是)?(?:决定|选择|采用|改用|选用)|^决定|最终(?:决定|选择|采用)|就用"
 )
+_CHOOSING = ("decid", "decision", "going with", "go with", "let's", "lets ", "chose", "opted", "settled", "stick", "决定", "选择", "采用", "改用", "选用", "就用")
+"""Without one of these, no sentence of a text can make a choice."""
 _AGAINST = re.compile(r"(?i)\b(?:instead of|rather than|over|because|since|so that|not|as (?:it|we)|for)\b|而不是|而非|不用|不再|因为|以便|代替|，")
 _PLAN_HEAD = re.compile(r"(?i)^(?:(?:implementation |the )?plan(?: to| for)?\s*[:：—-]*\s*|(?:实施|实现|执行)?(?:计划|方案)\s*[:：—-]+\s*)(?=\S{3})")
 
 
 class Rules:
-    """See compressors.base.Compressor."""
+    """See compressors.base.Compressor. Keeps the evidence of the turns that it saw last, for their summary."""
 
     name = NAME
 
+    def __init__(self) -> None:
+        self._gathered: dict[int, tuple[Turn, Evidence]] = {}
+
     def observe(self, turn: Turn) -> tuple[Observation, ...]:
         """What is worth remembering of a turn."""
-        found = gather(turn)
+        found = self._gather(turn)
         seen = [*_commits(turn, found), *_edits(turn, found), *_repairs(turn, found), *_decisions(turn)]
         if not seen:
             seen = list(_discovery(turn, found))
@@ -61,11 +66,20 @@ class Rules:
 
     def summarise(self, turns: tuple[Turn, ...], seen: tuple[Observation, ...]) -> Summary | None:
         """One part of a session."""
-        return digest.summarise(turns, seen)
+        found = [self._gather(turn) for turn in turns]
+        self._gathered.clear()
+        return digest.summarise(turns, found, seen)
 
     def items(self, turns: tuple[Turn, ...]) -> tuple[WorkItem, ...]:
         """Every change to a session's to-do list."""
         return digest.of_turns(turns)
+
+    def _gather(self, turn: Turn) -> Evidence:
+        """`gather`, once for each turn in hand."""
+        known = self._gathered.get(id(turn))
+        if known is None or known[0] is not turn:
+            known = self._gathered[id(turn)] = turn, gather(turn)
+        return known[1]
 
 
 def _shared(seen: Sequence[Observation], tokens: int) -> Iterator[Observation]:
@@ -119,7 +133,7 @@ def _edits(turn: Turn, found: Evidence) -> Iterator[Observation]:
     told = _texts(turn, None)
     agent = None if told else edits[-1].call.agent_id
     told = told or _texts(turn, agent)
-    near = prose.words(turn.prompt[:2000])
+    near = prose.words(turn.prompt)
     best = "" if found.commits else prose.best(told[::-1], near, names, kinds.DONE)
     title = prose.title(best) if best else _named(turn, edits, bool(found.commits))
     mended = bool(_mended(runs, found))
@@ -213,7 +227,7 @@ def _discovery(turn: Turn, found: Evidence) -> Iterator[Observation]:
         agent = found.looked[-1].agent_id
         told = [*told, *_reports(turn)] or _texts(turn, agent)
     names = [name.rpartition("/")[2] for name in found.reads]
-    near = prose.words(turn.prompt[:2000])
+    near = prose.words(turn.prompt)
     best = prose.best(told[::-1], near, names, kinds.FOUND)
     if not best or prose.weight(best) < 20 or _NOTHING_FOUND.search(best):
         return
@@ -237,8 +251,8 @@ def _reports(turn: Turn) -> list[str]:
 
 def _points(text: str, best: str) -> list[str]:
     """The bullets of an answer, which are its facts already."""
-    bullets = [unit.text for unit in prose.sentences(text[:6000]) if unit.kind == "bullet" and unit.text != best]
-    return [prose.subtitle(bullet) for bullet in bullets if prose.weight(bullet) >= 12 and not prose.is_filler(bullet)][:6]
+    bullets = [unit.text for unit in prose.sentences(text) if unit.kind == "bullet" and not unit.filler and unit.text != best]
+    return [prose.subtitle(bullet) for bullet in bullets if prose.weight(bullet) >= 12][:6]
 
 
 # --- what was decided -----------------------------------------------------------------------------------
@@ -269,13 +283,13 @@ def _decision(turn: Turn, call: Call, event: Event) -> Iterator[Observation]:
 
 
 def _plan(turn: Turn, call: Call, event: Event, plan: str) -> Observation | None:
-    units = [unit for unit in prose.sentences(plan[:6000]) if prose.weight(unit.text) >= 6]
+    units = [unit for unit in prose.sentences(plan) if prose.weight(unit.text) >= 6]
     if not units:
         return None
     head = next((unit for unit in units if unit.kind == "heading"), units[0])
     named = _PLAN_HEAD.sub("", head.text)
     if prose.is_filler(named) or prose.weight(named) < 8:
-        named = prose.asked(turn.prompt) or next((unit.text for unit in units if not prose.is_filler(unit.text)), head.text)
+        named = prose.asked(turn.prompt) or next((unit.text for unit in units if not unit.filler), head.text)
     points = [prose.subtitle(unit.text) for unit in units if unit.kind == "bullet"][:8]
     return _decided(turn, prose.title(named), prose.narrative([plan]), points, event.time, [call])
 
@@ -283,8 +297,11 @@ def _plan(turn: Turn, call: Call, event: Event, plan: str) -> Observation | None
 def _spoken(turn: Turn) -> Observation | None:
     """A choice that the prompt makes, or that the last answer tells of, with what spoke for it."""
     last = [text.text for text in turn.texts if text.agent_id is None][-1:]
-    for text in (turn.prompt[:3000], *last):
-        for unit in prose.sentences(text[:6000]):
+    for text in (turn.prompt, *last):
+        lower = text[: prose.READ].lower()
+        if not any(part in lower for part in _CHOOSING):
+            continue
+        for unit in prose.sentences(text):
             if _CHOSE.search(unit.text) and _AGAINST.search(unit.text) and not prose.is_question(unit.text):
                 words = prose.narrative([text], 600)
                 made = _decided(turn, prose.title(prose.asked(unit.text) or unit.text), words, [], turn.time, [])
@@ -341,7 +358,7 @@ def _file_facts(edits: Sequence[Edit], cwd: str) -> Iterator[str]:
         mine = [edit for edit in edits if edit.file == file]
         added, removed = (sum(getattr(edit, name) or 0 for edit in mine) for name in ("added", "removed"))
         known = any(edit.added is not None for edit in mine)
-        mark = f" +{added}/-{removed}" if known else ""
+        mark = f" +{added}/-{removed}" if known and (added or removed) else ""
         yield relative(file, cwd) + mark + (" (new)" if mine[0].created else "")
 
 
