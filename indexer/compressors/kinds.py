@@ -20,7 +20,7 @@ _CONVENTIONAL = {
 }  # fmt: skip
 _FIX = (
     r"(?:hot)?fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|repair(?:s|ed)?|correct(?:s|ed)|debug(?:ged)?|patch(?:es|ed)|prevent(?:s|ed)?|handle[sd]?"
-    r"|修复|修正|修好|解决|排查并|改正|避免|防止|arregl\w+|corrig\w+|behoben|behebt|behebe|répar\w+|исправ\w+|修正し\w*|直し\w*|수정"
+    r"|修复|修正|修好|解决|排查并|改正|避免|防止|arregl\w+|corr[ie]g\w+|behoben|behebt|behebe|répar\w+|исправ\w+|修正し\w*|直し\w*|수정"
 )
 _ADD = (
     r"add(?:s|ed|ing)?|implement(?:s|ed|ing)?|introduc(?:e[sd]?|ing)|creat(?:e[sd]?|ing)|support(?:s|ed)?|built|expose[sd]?|enable[sd]?|wrote|written"
@@ -32,10 +32,11 @@ _MOVE = (
     r"|重构|重命名|改名|移动|提取|抽取|抽出|拆分|简化|整理|合并|迁移|优化|清理|refactori\w+|umbenannt|リファクタ\w*|리팩토?링"
 )
 _OTHER = (
-    r"updat(?:e[sd]?|ing)|chang(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|delet(?:e[sd]?|ing)|bump(?:s|ed)?|configure[sd]?|set|switched|document(?:s|ed)?|upgraded?|adjust(?:s|ed)?|improve[sd]?"
-    r"|increase[sd]?|reduce[sd]?|disable[sd]?|revert(?:s|ed)?|translated?|rewr(?:ote|itten)|make[s]?|made|now|更新|修改|调整|删除|移除|升级|改为|改成|配置|补充|完善|替换|将|把|统一|禁用|回退"
+    r"updat(?:e[sd]?|ing)|chang(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|delet(?:e[sd]?|ing)|bump(?:s|ed)?|configure[sd]?|switched|document(?:s|ed)?|upgraded?|adjust(?:s|ed)?|improve[sd]?"
+    r"|increase[sd]?|reduce[sd]?|disable[sd]?|revert(?:s|ed)?|translated?|rewr(?:ote|itten)|更新|修改|调整|删除|移除|升级|改为|改成|补充|完善|替换|禁用|回退"
 )
-DONE = re.compile(rf"(?i)(?:\b|(?=[\u3400-\u9fff]))(?:{_FIX}|{_ADD}|{_MOVE}|{_OTHER})(?:\b|(?<=[\u3400-\u9fff]))")
+_TELLING = "set|sets|made?|makes|now|the .{1,40}? now|将|把|统一|配置"
+DONE = re.compile(rf"(?i)(?:\b|(?=[\u3400-\u9fff]))(?:{_FIX}|{_ADD}|{_MOVE}|{_OTHER}|{_TELLING})(?:\b|(?<=[\u3400-\u9fff]))")
 """What a sentence that tells of done work begins with."""
 FOUND = re.compile(
     r"(?i)\b(?:because|caused? by|due to|is (?:defined|set|stored|called|handled|read|located|computed|configured|triggered)|lives in|comes from|happens|uses?|means|returns"
@@ -75,7 +76,7 @@ def of_subject(subject: str, files: Iterable[str]) -> str:
 
 def of_edits(title: str, prompt: str, files: Iterable[str], *, mended: bool, made: bool) -> str:
     """The type of edits that were not committed. mended: something failed before them and passed after;
-    made: a new source file is among them."""
+    made: they are all new source files."""
     names = tuple(files)
     if (said := verb(title)) in ("bugfix", "feature", "refactor"):
         return _plain(said, names)

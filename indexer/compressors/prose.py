@@ -158,11 +158,12 @@ def is_question(sentence: str) -> bool:
 
 def trimmed(sentence: str) -> str:
     """A sentence without its opening phrase and closing stop: `I've added a retry.` -> `Added a retry`."""
-    before = None
+    whole, before = sentence, None
     while before != sentence:
         before, sentence = sentence, _OPENING.sub("", sentence, count=1).lstrip(" ,，")
+    cut = sentence != whole
     sentence = sentence.rstrip(" .。;；!！,，")
-    return sentence[:1].upper() + sentence[1:] if sentence[:1].islower() and sentence[:2].isalpha() else sentence
+    return sentence[:1].upper() + sentence[1:] if cut and sentence[:2].isalpha() else sentence
 
 
 @lru_cache(maxsize=64)
@@ -173,7 +174,7 @@ def asked(prompt: str) -> str:
         while before != text:
             before, text = text, _POLITE.sub("", text, count=1)
         text = text.rstrip(" .。!！")
-        if weight(text) >= 4 and not (unit.filler and _FILLER.match(unit.text)):
+        if weight(text) >= 4 and not (unit.filler and _FILLER.match(text)):
             return text[:1].upper() + text[1:]
     return ""
 
@@ -196,12 +197,16 @@ def words(text: str) -> frozenset[str]:
 
 
 def title(sentence: str) -> str:
+    """A sentence as a title: without its opening phrase, `shortened`."""
+    return shortened(trimmed(sentence))
+
+
+def shortened(text: str) -> str:
     """At most 80 characters: cut between clauses where that leaves enough, else between words."""
-    text = trimmed(sentence)
     if len(text) <= TITLE_MOST:
         return text
     head = text[: TITLE_MOST - 1]
-    for mark in ("; ", "；", " — ", " – ", ". ", "。", ", ", "，", "、", " ("):
+    for mark in ("; ", "；", " — ", " – ", ". ", "。", ", ", "，", ": ", "：", " and ", "、", " ("):
         at = head.rfind(mark)
         if at >= 30 or (at >= 14 and _UNSPACED.search(head[:at])):
             return head[:at].rstrip(" ,;，；、。")

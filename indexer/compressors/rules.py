@@ -115,7 +115,7 @@ def _commit(
     facts = [*_file_facts(edits, turn.cwd), *_run_facts(runs), *([sha] if commit.sha else [])]
     calls = [commit.call, *(edit.call for edit in edits)]
     return _observation(
-        f"commit:{number}", kind, prose.title(commit.subject), _why(turn, commit.subject), words, facts,
+        f"commit:{number}", kind, prose.shortened(commit.subject), _why(turn, commit.subject), words, facts,
         kinds.concepts(kind, words), found.reads if only else (), changed, commit.call.time, calls,
     )  # fmt: skip
 
@@ -134,11 +134,12 @@ def _edits(turn: Turn, found: Evidence) -> Iterator[Observation]:
     agent = None if told else edits[-1].call.agent_id
     told = told or _texts(turn, agent)
     near = prose.words(turn.prompt)
-    best = "" if found.commits else prose.best(told[::-1], near, names, kinds.DONE)
+    best = "" if found.commits else prose.best(_after(turn, edits, told), near, names, kinds.DONE)
     title = prose.title(best) if best else _named(turn, edits, bool(found.commits))
     mended = bool(_mended(runs, found))
-    made = any(edit.created and kinds.is_source(edit.file) for edit in edits)
-    kind = kinds.of_edits(title if best else "", turn.prompt, changed, mended=mended, made=made)
+    made = all(edit.created and kinds.is_source(edit.file) for edit in edits)
+    wanted = "" if found.commits else turn.prompt  # what was asked for is in the commits
+    kind = kinds.of_edits(title if best else "", wanted, changed, mended=mended, made=made)
     if moved and kind == "change" and len(moved) >= len(edits) // 2:
         kind = "refactor"
     words = "" if found.commits else prose.narrative(prose.last_words(told))
@@ -148,6 +149,14 @@ def _edits(turn: Turn, found: Evidence) -> Iterator[Observation]:
         "edits", kind, title, _why(turn, title), words, facts, kinds.concepts(kind, words, tries=tries),
         found.reads, changed, _latest(edit.call for edit in edits), [edit.call for edit in edits], told_by=agent,
     )  # fmt: skip
+
+
+def _after(turn: Turn, edits: Sequence[Edit], told: list[str]) -> list[str]:
+    """The answers that may name the work, the last one first; among them the one that followed the edits."""
+    last = _latest(edit.call for edit in edits)
+    followed = [t.text for t in turn.texts if t.agent_id is None and last is not None and (t.time or 0) >= last][:1]
+    back = told[::-1]
+    return [*back[:1], *followed, *back[1:]] if followed and followed[0] not in back[: prose.LAST] else back
 
 
 def _named(turn: Turn, edits: Sequence[Edit], rest: bool) -> str:

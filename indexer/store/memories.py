@@ -241,8 +241,6 @@ def _links(conn: sqlite3.Connection, session: Header, wanted: Mapping[tuple[str,
     due = {(rows[key], call): None for key, one in ordered for call in one.calls}
     conn.executemany("DELETE FROM observation_tool_uses WHERE observation_id = ? AND tool_use_row = ?", linked - due.keys())
     conn.executemany("INSERT INTO observation_tool_uses VALUES (?, ?)", [pair for pair in due if pair not in linked])
-    if linked == due.keys():
-        return
     first: dict[int, int] = {}
     for row_id, call in due:
         first.setdefault(call, row_id)
