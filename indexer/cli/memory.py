@@ -41,13 +41,21 @@ def observations(args: Namespace, out: Output) -> int:
 
 def _json(one: recall.Observation) -> dict[str, object]:
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in one._asdict().items()}
-    return plain | {"id": f"observation:{one.id}", "time": iso(one.time), "canonical": one.canonical and f"observation:{one.canonical}"}
+    return plain | {
+        "id": f"observation:{one.id}",
+        "time": iso(one.time),
+        "canonical": one.canonical and f"observation:{one.canonical}",
+    }
 
 
 def _lines(one: recall.Observation, project: str, style: Style, width: int) -> Iterator[str]:
     yield f"{style.name(f'observation:{one.id}')}  {one.type}  {style.bold(one_line(one.title))}"
-    again = f"{one.occurrences} times" if one.occurrences > 1 else f"on {len(one.days)} days" if len(one.days) > 1 else ""
-    yield "    " + style.dim(aside(project, when(one.time), many(len(one.files_modified), "file") if one.files_modified else "", again))
+    again = (
+        f"{one.occurrences} times" if one.occurrences > 1 else f"on {len(one.days)} days" if len(one.days) > 1 else ""
+    )
+    yield "    " + style.dim(
+        aside(project, when(one.time), many(len(one.files_modified), "file") if one.files_modified else "", again)
+    )
     for line in wrap(one_line(one.subtitle), width - 4) if one.subtitle else ():
         yield "    " + line
 
@@ -116,8 +124,15 @@ def compress(args: Namespace, out: Output) -> int:
         text = f"{many(pending, 'session')} to look at; rules cost no tokens"
     else:
         found = app.compress(settings)
-        done = {"sessions": found.sessions, "turns": found.turns, "observations": found.observations, "failed": found.failed}
-        text = aside(many(found.observations, "observation"), many(found.turns, "turn"), many(found.sessions, "session"))
+        done = {
+            "sessions": found.sessions,
+            "turns": found.turns,
+            "observations": found.observations,
+            "failed": found.failed,
+        }
+        text = aside(
+            many(found.observations, "observation"), many(found.turns, "turn"), many(found.sessions, "session")
+        )
     if out.as_json:
         out.data({"compress": done})
     else:

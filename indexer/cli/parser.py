@@ -132,7 +132,19 @@ _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
-    *("--agent", "--platform", "--limit", "--offset", "--group", "--all", "--dry-run", "--home", "--root", "--json", "--color"),
+    *(
+        "--agent",
+        "--platform",
+        "--limit",
+        "--offset",
+        "--group",
+        "--all",
+        "--dry-run",
+        "--home",
+        "--root",
+        "--json",
+        "--color",
+    ),
 )
 
 

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 from indexer.compressors.base import Call, Event, Turn
 from indexer.text import glance, sanitize
 
-EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "write_file", "apply_patch", "create_file", "str_replace"})
+EDITS = frozenset(
+    {"Edit", "MultiEdit", "Write", "NotebookEdit", "write_file", "apply_patch", "create_file", "str_replace"}
+)
 READS = frozenset({"Read", "NotebookRead", "read_file"})
 SEARCHES = frozenset({"Grep", "Glob", "LSP", "codebase_search", "grep_search"})
 SHELLS = frozenset({"Bash", "PowerShell", "shell", "run_terminal_cmd"})
@@ -25,8 +27,12 @@ _OWN_TOOL = re.compile(
 )
 _OWN_COMMAND = re.compile(r"(?:^|[\s/;&|(])(?:transcript-indexer|claude-mem)(?:\s|$)|-m indexer(?:\s|$)")
 
-_LEADING = re.compile(r"^(?:\s*(?:cd|pushd)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)|\s*export\s+\S+\s*(?:&&|;)|\s*\w+=\S*\s+(?=\S))+\s*")
-_TRAILING = re.compile(r"\s*(?:\|\s*(?:tail|head|grep|tee|cat|less|wc|sort)\b[^|]*)+$|\s*(?:[12]?>\s*&[12]|[12]?>\s*/dev/null)+\s*")
+_LEADING = re.compile(
+    r"^(?:\s*(?:cd|pushd)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)|\s*export\s+\S+\s*(?:&&|;)|\s*\w+=\S*\s+(?=\S))+\s*"
+)
+_TRAILING = re.compile(
+    r"\s*(?:\|\s*(?:tail|head|grep|tee|cat|less|wc|sort)\b[^|]*)+$|\s*(?:[12]?>\s*&[12]|[12]?>\s*/dev/null)+\s*"
+)
 _TRIVIAL = re.compile(
     r"^(?:ls|ll|pwd|cd|echo|date|whoami|which|true|clear|sleep|wait|type|hostname|env|printenv|uname|id|history|mkdir|touch|chmod|ps|kill"
     r"|pkill|lsof|git (?:status|branch|add|stash|fetch|checkout|switch|config|remote|rev-parse|init)|[\w./-]+ (?:-v|-V|--version|version))\b"
@@ -35,36 +41,74 @@ _INSTALL = re.compile(
     r"^(?:sudo )?(?:pip3?|python3? -m pip|uv (?:pip|add|sync)|poetry|npm (?:i|ci|install)|pnpm (?:i|install|add)|yarn(?: add| install)?$|apt(?:-get)?"
     r"|brew|cargo (?:add|install)|go (?:get|mod)|bundle|gem|conda)\b"
 )
-_QUIET = frozenset("grep rg egrep fgrep ls cat test find cd which diff [ echo head tail sed awk wc stat type pgrep kill pkill true false cmp jq".split())
+_QUIET = frozenset(
+    ["grep", "rg", "egrep", "fgrep", "ls", "cat", "test", "find", "cd", "which", "diff", "[", "echo", "head", "tail", "sed", "awk", "wc", "stat", "type", "pgrep", "kill", "pkill", "true", "false", "cmp", "jq"]
+)
 """Commands whose non-zero exit is an answer, not a failure."""
 _QUIET_GIT = ("git diff", "git grep", "git status", "git log", "git show", "git check-ignore", "git rev-parse")
-_READING = re.compile(r"^(?:cat|head|tail|less|sed -n|rg|grep|find|git (?:log|show|diff|blame|grep)|tree|jq|awk|nl|wc|curl|stat|file|xxd|sqlite3|psql|docker (?:ps|logs|inspect)|kubectl (?:get|describe|logs))\b")
-_WRAPPERS = frozenset({"sudo", "time", "timeout", "npx", "bunx", "uv", "poetry", "pipenv", "run", "env", "nice", "xvfb-run", "exec", "-m", "python", "python3", "node", "command"})
+_READING = re.compile(
+    r"^(?:cat|head|tail|less|sed -n|rg|grep|find|git (?:log|show|diff|blame|grep)|tree|jq|awk|nl|wc|curl|stat|file|xxd|sqlite3|psql|docker (?:ps|logs|inspect)|kubectl (?:get|describe|logs))\b"
+)
+_WRAPPERS = frozenset(
+    {
+        "sudo",
+        "time",
+        "timeout",
+        "npx",
+        "bunx",
+        "uv",
+        "poetry",
+        "pipenv",
+        "run",
+        "env",
+        "nice",
+        "xvfb-run",
+        "exec",
+        "-m",
+        "python",
+        "python3",
+        "node",
+        "command",
+    }
+)
 _TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|\S+")
 
 _MOVE = re.compile(r"(?:^|[;&|]\s*)(?:git )?mv (?:-\w+ )*([^\s;&|\"']+) ([^\s;&|\"']+)(?=\s*(?:$|[;&|]))", re.MULTILINE)
-_REMOVE = re.compile(r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^\s;&|\"'*-][^\s;&|\"'*]*)(?=\s*(?:$|[;&|]))", re.MULTILINE)
+_REMOVE = re.compile(
+    r"(?:^|[;&|]\s*)(?:git )?rm (?:-\w+ )*([^\s;&|\"'*-][^\s;&|\"'*]*)(?=\s*(?:$|[;&|]))", re.MULTILINE
+)
 _IN_PLACE = re.compile(r"\bsed (?:-\w+ )*-i\S*\s.*?([\w./-]+\.\w+)\s*(?=$|[;&|])", re.MULTILINE)
 _HEREDOC = re.compile(r"\bcat\s*>{1,2}\s*([^\s<>|&;\"']+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*([^\s<>|&;\"']+)")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
-_SHOWN = re.compile(r"^(?:cat|head|tail|less|nl|sed -n)\s+(?:-\S+\s+|\d+\s+|'[^']*'\s+)*([\w./~-]+\.\w+|[\w./~-]*/[\w./~-]+)\b")
+_SHOWN = re.compile(
+    r"^(?:cat|head|tail|less|nl|sed -n)\s+(?:-\S+\s+|\d+\s+|'[^']*'\s+)*([\w./~-]+\.\w+|[\w./~-]*/[\w./~-]+)\b"
+)
 
 _ERROR_LINE = re.compile(
     r"(?i)^E\s{2,}\S|(?:Error|Exception|Failure|fatal|panic|failed|cannot|can't|could not|undefined|unresolved"
     r"|not found|no such|denied|refused|traceback|assertion|assert)\b|错误|失败|异常|^[✗✕×]"
 )
-_NOISE = re.compile(r"(?i)^(?:traceback \(most recent|error:?\s*exit code \d+|exit code \d+|error:?$|=+.*=+$|_+.*_+$|\s*at .*|.*\bnpm (?:err|error)!? (?:code|errno|a complete log).*|.*\b0 (?:errors|failed)\b.*|failed$|.*={5,}.*)")
+_NOISE = re.compile(
+    r"(?i)^(?:traceback \(most recent|error:?\s*exit code \d+|exit code \d+|error:?$|=+.*=+$|_+.*_+$|\s*at .*|.*\bnpm (?:err|error)!? (?:code|errno|a complete log).*|.*\b0 (?:errors|failed)\b.*|failed$|.*={5,}.*)"
+)
 _COUNTS = (
     re.compile(r"\btest result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed"),
-    re.compile(r"^Tests:\s+(?:(?P<failed>\d+) failed, )?(?:\d+ skipped, )?(?:\d+ todo, )?(?P<passed>\d+) passed", re.MULTILINE),
+    re.compile(
+        r"^Tests:\s+(?:(?P<failed>\d+) failed, )?(?:\d+ skipped, )?(?:\d+ todo, )?(?P<passed>\d+) passed", re.MULTILINE
+    ),
     re.compile(r"(?P<failed>\d+) failed(?:,| \|) (?P<passed>\d+) passed"),
     re.compile(r"(?P<passed>\d+) passed(?:, (?P<failed>\d+) failed)?"),
     re.compile(r"(?P<failed>\d+) failed"),
     re.compile(r"(?P<passed>\d+) passing(?:[\s\S]{0,80}?(?P<failed>\d+) failing)?"),
 )
-_UNITTEST = re.compile(r"^Ran (\d+) tests? in [\s\S]{0,400}?^(OK|FAILED)\b(?: \((?:failures=(\d+))?(?:, )?(?:errors=(\d+))?)?", re.MULTILINE)
+_UNITTEST = re.compile(
+    r"^Ran (\d+) tests? in [\s\S]{0,400}?^(OK|FAILED)\b(?: \((?:failures=(\d+))?(?:, )?(?:errors=(\d+))?)?",
+    re.MULTILINE,
+)
 _VERSION = re.compile(r"(?<![\w/])(@?[a-zA-Z][\w./-]*)(?:==|@)v?(\d+(?:\.\d+)+[\w.-]*)")
-_SUBJECT = re.compile(r"""(?s)-[a-z]*m\s+(?:"\$\(cat <<-?\s*'?"?(\w+)"?'?\s*\n(.*?)\n\s*\1|"((?:[^"\\]|\\.)*)"|'([^']*)')""")
+_SUBJECT = re.compile(
+    r"""(?s)-[a-z]*m\s+(?:"\$\(cat <<-?\s*'?"?(\w+)"?'?\s*\n(.*?)\n\s*\1|"((?:[^"\\]|\\.)*)"|'([^']*)')"""
+)
 _TRAILER = re.compile(r"(?im)^(?:co-authored-by|signed-off-by|claude-session|generated with|🤖).*$")
 
 
@@ -167,7 +211,13 @@ def _look(found: Evidence, call: Call) -> None:
 def _edits(call: Call) -> Iterator[Edit]:
     patched = [event.data for event in call.events if event.kind == "patch"]
     for data in patched:
-        yield Edit(call, str(data.get("file") or call.file), _count(data, "added"), _count(data, "removed"), data.get("created") is True)
+        yield Edit(
+            call,
+            str(data.get("file") or call.file),
+            _count(data, "added"),
+            _count(data, "removed"),
+            data.get("created") is True,
+        )
     if patched:
         return
     text = call.given.get("patch") or call.given.get("input")
@@ -211,9 +261,7 @@ def _shell(found: Evidence, call: Call, place: int) -> None:
     code = next((event.data.get("code") for event in call.events if event.kind == "exit"), None)
     failed = call.failed and not _answers_by_exit(bare)
     error = first_error(call.response) if failed else ""
-    found.runs.append(
-        Run(call, bare, command_key(bare), failed, code if isinstance(code, int) else None, error, place)
-    )
+    found.runs.append(Run(call, bare, command_key(bare), failed, code if isinstance(code, int) else None, error, place))
     commits = [event for event in call.events if event.kind == "commit"]
     found.commits += [_commit(call, event, command, place) for event in commits]
     if call.failed:
@@ -237,14 +285,35 @@ def bare_command(command: str) -> str:
 
 def command_key(command: str) -> str:
     """`python -m pytest -q tests/a.py` -> `pytest`; `npm run build` -> `npm run build`."""
-    tokens = [token for token in _TOKEN.findall(command.split("&&")[-1].split(";")[-1])[:12] if "=" not in token.partition("/")[0]]
+    tokens = [
+        token
+        for token in _TOKEN.findall(command.split("&&")[-1].split(";")[-1])[:12]
+        if "=" not in token.partition("/")[0]
+    ]
     while len(tokens) > 1 and (tokens[0] in _WRAPPERS or tokens[0].isdigit()):
         tokens = tokens[1:]
     if not tokens:
         return ""
     head = tokens[0].rpartition("/")[2]
     rest = [token for token in tokens[1:4] if token[0] not in "-\"'"]
-    if head in ("npm", "pnpm", "yarn", "make", "cargo", "go", "git", "docker", "kubectl", "gradle", "gradlew", "mvn", "dotnet", "bun", "just", "rake"):
+    if head in (
+        "npm",
+        "pnpm",
+        "yarn",
+        "make",
+        "cargo",
+        "go",
+        "git",
+        "docker",
+        "kubectl",
+        "gradle",
+        "gradlew",
+        "mvn",
+        "dotnet",
+        "bun",
+        "just",
+        "rake",
+    ):
         keep = 2 if rest[:1] in (["run"], ["compose"], ["exec"]) else 1
         return " ".join([head, *rest[:keep]])
     if head in ("pytest", "jest", "vitest", "mypy", "ruff", "tsc", "eslint", "flake8", "black", "rspec", "phpunit"):
@@ -314,7 +383,12 @@ def _told(passed: int, failed: int) -> str:
 
 def versions(runs: Iterable[Run]) -> list[str]:
     """Packages whose version a command pins, as `httpx 0.28.1`."""
-    found = [f"{name} {version}" for run in runs if not run.failed and _INSTALL.match(run.command) for name, version in _VERSION.findall(run.command)]
+    found = [
+        f"{name} {version}"
+        for run in runs
+        if not run.failed and _INSTALL.match(run.command)
+        for name, version in _VERSION.findall(run.command)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -329,7 +403,14 @@ def _commit(call: Call, event: Event, command: str, place: int) -> Commit:
     head, _, body = message.partition("\n")
     told = event.data.get("subject")
     subject = told if isinstance(told, str) and told else head.strip()
-    return Commit(call, str(event.data.get("sha") or ""), str(event.data.get("branch") or ""), sanitize(subject), body.strip(), place)
+    return Commit(
+        call,
+        str(event.data.get("sha") or ""),
+        str(event.data.get("branch") or ""),
+        sanitize(subject),
+        body.strip(),
+        place,
+    )
 
 
 def _drop_amended(found: Evidence) -> None:

@@ -9,7 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision", "security_alert", "security_note", "sensitive")
+TYPES = (
+    "bugfix",
+    "feature",
+    "refactor",
+    "change",
+    "discovery",
+    "decision",
+    "security_alert",
+    "security_note",
+    "sensitive",
+)
 CONCEPTS = ("how-it-works", "why-it-exists", "what-changed", "problem-solution", "gotcha", "pattern", "trade-off")
 
 _PREFIX = re.compile(r"^(\w+)(?:\([^)]*\))?!?:\s*\S")
@@ -36,7 +46,9 @@ _OTHER = (
     r"|increase[sd]?|reduce[sd]?|disable[sd]?|revert(?:s|ed)?|translated?|rewr(?:ote|itten)|更新|修改|调整|删除|移除|升级|改为|改成|补充|完善|替换|禁用|回退"
 )
 _TELLING = "set|sets|made?|makes|now|the .{1,40}? now|将|把|统一|配置"
-DONE = re.compile(rf"(?i)(?:\b|(?=[\u3400-\u9fff]))(?:{_FIX}|{_ADD}|{_MOVE}|{_OTHER}|{_TELLING})(?:\b|(?<=[\u3400-\u9fff]))")
+DONE = re.compile(
+    rf"(?i)(?:\b|(?=[\u3400-\u9fff]))(?:{_FIX}|{_ADD}|{_MOVE}|{_OTHER}|{_TELLING})(?:\b|(?<=[\u3400-\u9fff]))"
+)
 """What a sentence that tells of done work begins with."""
 FOUND = re.compile(
     r"(?i)\b(?:because|caused? by|due to|is (?:defined|set|stored|called|handled|read|located|computed|configured|triggered)|lives in|comes from|happens|uses?|means|returns"
@@ -44,14 +56,34 @@ FOUND = re.compile(
 )
 """What a sentence that tells of a finding holds."""
 _KINDS = (("bugfix", _FIX), ("feature", _ADD), ("refactor", _MOVE))
-_FIRST = re.compile("(?i)" + "|".join(rf"(?P<{kind}>(?:\b|(?=[^\x00-\x7f]))(?:{verbs})(?:\b|(?<=[^\x00-\x7f])))" for kind, verbs in _KINDS) + rf"|(?P<change>(?:\b|(?=[^\x00-\x7f]))(?:{_OTHER})(?:\b|(?<=[^\x00-\x7f])))")
+_FIRST = re.compile(
+    "(?i)"
+    + "|".join(rf"(?P<{kind}>(?:\b|(?=[^\x00-\x7f]))(?:{verbs})(?:\b|(?<=[^\x00-\x7f])))" for kind, verbs in _KINDS)
+    + rf"|(?P<change>(?:\b|(?=[^\x00-\x7f]))(?:{_OTHER})(?:\b|(?<=[^\x00-\x7f])))"
+)
 _BROKEN = re.compile(
     r"(?i)\b(?:bugs?|errors?|crash(?:es|ed|ing)?|broken|breaks?|fail(?:s|ed|ing|ure)?|exception|regression|doesn'?t work|not working|wrong|incorrect|leak(?:s|ing)?|hangs?|stack ?trace|traceback|500s?)\b"
     r"|报错|错误|崩溃|失败|异常|不对|不生效|不工作|坏了|卡死|死循环|泄漏|有问题|出问题|无法|没有反应|乱码"
 )
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".mdx")
-_PLAIN = (*_PROSE, ".json", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".lock", ".env", ".gitignore", ".xml", ".properties", ".conf")
-_TEST = re.compile(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)s?\.\w+$|_test\.\w+$|conftest\.py$")
+_PLAIN = (
+    *_PROSE,
+    ".json",
+    ".yml",
+    ".yaml",
+    ".toml",
+    ".ini",
+    ".cfg",
+    ".lock",
+    ".env",
+    ".gitignore",
+    ".xml",
+    ".properties",
+    ".conf",
+)
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)s?\.\w+$|_test\.\w+$|conftest\.py$"
+)
 _TOLD = re.compile(r"[a-z][a-z-]+")
 _SIGNALS = (
     ("why-it-exists", {"because", "since", "reason", "caused", "due", "therefore"}, ("因为", "由于", "原因", "为了", "以便", "导致")),
@@ -111,7 +143,9 @@ def is_source(file: str) -> bool:
 
 def concepts(kind: str, told: str, *, tries: int = 0) -> tuple[str, ...]:
     """Which of the seven a text speaks of, the most telling first; at most four."""
-    found = {"bugfix": ["problem-solution", "what-changed"], "discovery": [], "decision": ["trade-off"]}.get(kind, ["what-changed"])
+    found = {"bugfix": ["problem-solution", "what-changed"], "discovery": [], "decision": ["trade-off"]}.get(
+        kind, ["what-changed"]
+    )
     spoken, ascii_only = set(_TOLD.findall(told.lower())), told.isascii()
     more = [
         name for name, words, parts in _SIGNALS

@@ -32,7 +32,9 @@ _PICTURES = re.compile("[\U0001f000-\U0001faff\u2190-\u2191\u2300-\u23ff\u2600-\
 _BULLET = re.compile(r"^[ \t]*(?:[-*•·+]|\d{1,3}[.)、]|[一二三四五六七八九十]、)[ \t]*(?=\S)")
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+")
 _RULER = re.compile(r"^[ \t]*(?:[-=*_|: ]{3,}|\|.*)$")
-_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`A-Z0-9\u00c0-\U0003ffff])|(?<=[。！？；])\s*|(?<=[.!?])(?=[\u3400-\u9fff])")
+_END = re.compile(
+    r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`A-Z0-9\u00c0-\U0003ffff])|(?<=[。！？；])\s*|(?<=[.!?])(?=[\u3400-\u9fff])"
+)
 _LEAD_IN = re.compile(r"[:：][\"')]?$")
 
 _FILLER = re.compile(
@@ -88,8 +90,7 @@ _QUESTION = re.compile(r"[?？][\"')]?$")
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d+(?:\.\d+)+|[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]{2,}")
 _UNSPACED = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
 _STOP = frozenset(
-    "the and for that this with from have has was were are you your can not but into its our all any will would should could "
-    "there then when what why how where which does did done now please also just use using used make made get got let it's".split()
+    ["the", "and", "for", "that", "this", "with", "from", "have", "has", "was", "were", "are", "you", "your", "can", "not", "but", "into", "its", "our", "all", "any", "will", "would", "should", "could", "there", "then", "when", "what", "why", "how", "where", "which", "does", "did", "done", "now", "please", "also", "just", "use", "using", "used", "make", "made", "get", "got", "let", "it's"]
 )
 
 
@@ -190,7 +191,7 @@ def words(text: str) -> frozenset[str]:
     found: set[str] = set()
     for word in _WORD.findall(text[:800].lower()):
         if _UNSPACED.match(word):
-            found.update(word[i : i + 2] for i in range(0, len(word) - 1))
+            found.update(word[i : i + 2] for i in range(len(word) - 1))
         elif word not in _STOP:
             found.add(word.rstrip("."))
     return frozenset(sorted(found, key=lambda word: (-len(word), word))[:NEAR])

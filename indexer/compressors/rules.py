@@ -42,10 +42,31 @@ _CHOSE = re.compile(
     r"(?i)\b(?:let'?s (?:go with|use|stick (?:with|to)|keep)|(?:we|i)(?:'ll|'ve| will| have)? (?:go(?:ing)? with|decided|chose|chosen|opted|settled on|stick(?:ing)? (?:with|to))"
     r"|decision:|decided (?:to|on|against)|opted (?:for|to))\b|我们?(?:就|还是)?(?:决定|选择|采用|改用|选用)|^决定|最终(?:决定|选择|采用)|就用"
 )
-_CHOOSING = ("decid", "decision", "going with", "go with", "let's", "lets ", "chose", "opted", "settled", "stick", "决定", "选择", "采用", "改用", "选用", "就用")
+_CHOOSING = (
+    "decid",
+    "decision",
+    "going with",
+    "go with",
+    "let's",
+    "lets ",
+    "chose",
+    "opted",
+    "settled",
+    "stick",
+    "决定",
+    "选择",
+    "采用",
+    "改用",
+    "选用",
+    "就用",
+)
 """Without one of these, no sentence of a text can make a choice."""
-_AGAINST = re.compile(r"(?i)\b(?:instead of|rather than|over|because|since|so that|not|as (?:it|we)|for)\b|而不是|而非|不用|不再|因为|以便|代替|，")
-_PLAN_HEAD = re.compile(r"(?i)^(?:(?:implementation |the )?plan(?: to| for)?\s*[:：—-]*\s*|(?:实施|实现|执行)?(?:计划|方案)\s*[:：—-]+\s*)(?=\S{3})")
+_AGAINST = re.compile(
+    r"(?i)\b(?:instead of|rather than|over|because|since|so that|not|as (?:it|we)|for)\b|而不是|而非|不用|不再|因为|以便|代替|，"
+)
+_PLAN_HEAD = re.compile(
+    r"(?i)^(?:(?:implementation |the )?plan(?: to| for)?\s*[:：—-]*\s*|(?:实施|实现|执行)?(?:计划|方案)\s*[:：—-]+\s*)(?=\S{3})"
+)
 
 
 class Rules:
@@ -170,9 +191,7 @@ def _named(turn: Turn, edits: Sequence[Edit], rest: bool) -> str:
 def _mended(runs: Sequence[Run], found: Evidence) -> list[tuple[Run, Run]]:
     """Commands that failed and, after edits, passed."""
     changed = [place for place, _ in found.edits]
-    return [
-        (bad, good) for bad, good in _pairs(runs) if any(bad.place < place < good.place for place in changed)
-    ]
+    return [(bad, good) for bad, good in _pairs(runs) if any(bad.place < place < good.place for place in changed)]
 
 
 def _pairs(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
@@ -197,7 +216,9 @@ def _repairs(turn: Turn, found: Evidence) -> Iterator[Observation]:
     for bad, good in _pairs(found.runs):
         if (bad, good) in told or is_trivial(bad) or not bad.error or _denied_by_shell(bad):
             continue
-        between = [run for run in found.runs if bad.place < run.place < good.place and not run.failed and not is_trivial(run)]
+        between = [
+            run for run in found.runs if bad.place < run.place < good.place and not run.failed and not is_trivial(run)
+        ]
         if not between and bad.command == good.command:
             continue  # tried again: it was luck, or somebody else's doing
         yield _repair(turn, bad, good, between, number)
@@ -260,7 +281,9 @@ def _reports(turn: Turn) -> list[str]:
 
 def _points(text: str, best: str) -> list[str]:
     """The bullets of an answer, which are its facts already."""
-    bullets = [unit.text for unit in prose.sentences(text) if unit.kind == "bullet" and not unit.filler and unit.text != best]
+    bullets = [
+        unit.text for unit in prose.sentences(text) if unit.kind == "bullet" and not unit.filler and unit.text != best
+    ]
     return [prose.subtitle(bullet) for bullet in bullets if prose.weight(bullet) >= 12][:6]
 
 
@@ -322,9 +345,7 @@ def _decided(
     turn: Turn, title: str, words: str, facts: list[str], time: int | None, calls: Sequence[Call]
 ) -> Observation:
     concepts = kinds.concepts("decision", words)
-    return _observation(
-        "decision", "decision", title, _why(turn, title), words, facts, concepts, (), (), time, calls
-    )
+    return _observation("decision", "decision", title, _why(turn, title), words, facts, concepts, (), (), time, calls)
 
 
 # --- parts ----------------------------------------------------------------------------------------------
@@ -388,4 +409,3 @@ def _first_failures(runs: Sequence[Run]) -> list[Run]:
         if run.failed and not is_trivial(run):
             first.setdefault(run.key, run)
     return list(first.values())[:4]
-

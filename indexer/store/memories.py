@@ -99,7 +99,14 @@ def put(conn: sqlite3.Connection, session: Header, made: Made, still: frozenset[
     return Change(put_ids, len(gone), frozenset(key for key in keys if key))
 
 
-def mark(conn: sqlite3.Connection, session: Header, seen: str | None, compressor: str, last_turn: str | None, error: str | None = None) -> None:
+def mark(
+    conn: sqlite3.Connection,
+    session: Header,
+    seen: str | None,
+    compressor: str,
+    last_turn: str | None,
+    error: str | None = None,
+) -> None:
     """Note how far a session is compressed, in the transaction that wrote what came of it."""
     conn.execute(
         "UPDATE compress_marks SET done = ?, seen = ?, compressor = ?, last_turn = ?, error = ? WHERE session_db_id = ?",
@@ -199,10 +206,19 @@ def _observations(
             names = (*_COLUMNS, "reinforcement_dates", "last_reinforced")
             row_id = _insert(conn, "observations", names, (*one.values, one.days, last))
             origin = (row_id, session.id, *key)
-            conn.execute("INSERT INTO observation_origins (observation_id, session_db_id, turn_id, slot) VALUES (?, ?, ?, ?)", origin)
+            conn.execute(
+                "INSERT INTO observation_origins (observation_id, session_db_id, turn_id, slot) VALUES (?, ?, ?, ?)",
+                origin,
+            )
         elif key in changed or held[key][21] != one.days:
             row_id = held[key][0]
-            _update(conn, "observations", (*_COLUMNS, "reinforcement_dates", "last_reinforced"), (*one.values, one.days, last), row_id)
+            _update(
+                conn,
+                "observations",
+                (*_COLUMNS, "reinforcement_dates", "last_reinforced"),
+                (*one.values, one.days, last),
+                row_id,
+            )
         else:
             continue
         written[key] = one
@@ -213,7 +229,9 @@ def _observations(
 def _index_observation(conn: sqlite3.Connection, session: Header, row_id: int, one: _Wanted) -> None:
     values = dict(zip(_COLUMNS, one.values, strict=True))
     body = "\n".join(
-        str(values[name]) for name in ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified") if values[name] not in (None, "[]")
+        str(values[name])
+        for name in ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified")
+        if values[name] not in (None, "[]")
     )
     conn.execute(
         _INDEX,
@@ -239,7 +257,9 @@ def _links(conn: sqlite3.Connection, session: Header, wanted: Mapping[tuple[str,
     linked = {tuple(row) for row in conn.execute(_LINKED, (session.id,)) if row[0] in {rows[k] for k in wanted}}
     ordered = sorted(wanted.items(), key=lambda item: item[1].native)
     due = {(rows[key], call): None for key, one in ordered for call in one.calls}
-    conn.executemany("DELETE FROM observation_tool_uses WHERE observation_id = ? AND tool_use_row = ?", linked - due.keys())
+    conn.executemany(
+        "DELETE FROM observation_tool_uses WHERE observation_id = ? AND tool_use_row = ?", linked - due.keys()
+    )
     conn.executemany("INSERT INTO observation_tool_uses VALUES (?, ?)", [pair for pair in due if pair not in linked])
     first: dict[int, int] = {}
     for row_id, call in due:
@@ -267,7 +287,10 @@ def _summaries(conn: sqlite3.Connection, session: Header, summaries: Sequence[Su
             _update(conn, "session_summaries", _SUMMARY_COLUMNS, values, row_id)
         else:
             continue
-        title, body = search_tokens(values[3]), search_tokens("\n".join(text for text in (*values[4:9], values[10]) if text))
+        title, body = (
+            search_tokens(values[3]),
+            search_tokens("\n".join(text for text in (*values[4:9], values[10]) if text)),
+        )
         about = (row_id * 8 + SUMMARY_CODE, "summary", None, session.id, session.project_key, values[13], None)
         conn.execute(_INDEX, (*about, title, body))
 

@@ -188,7 +188,12 @@ class _Reader:
             return Turns((), frozenset(still), seen)
         tokens = dict(self._conn.execute(_TOKENS, (self._session.id,)).fetchall())
         made = (self._turn(n, by_call[n], by_text[n], tokens.get(n, 0)) for n in done)
-        return Turns(tuple(turn for turn in made if turn is not None), frozenset(still), seen, self._id(done[-1]) if done else None)
+        return Turns(
+            tuple(turn for turn in made if turn is not None),
+            frozenset(still),
+            seen,
+            self._id(done[-1]) if done else None,
+        )
 
     def _calls(self) -> list[Any]:
         given, response = (_INPUT, _RESPONSE) if self._whole else ("NULL", "NULL")
@@ -288,7 +293,13 @@ class _Reader:
 
     def _hash(self, done: Sequence[int], calls: dict[int, list[Any]], texts: dict[int, list[Any]]) -> str:
         session = self._session
-        parts: list[object] = [session.project_key, session.project, session.cwd, session.memory_session_id, session.observes]
+        parts: list[object] = [
+            session.project_key,
+            session.project,
+            session.cwd,
+            session.memory_session_id,
+            session.observes,
+        ]
         for number in done:
             prompt = self._prompts.get(number)
             parts.append((number, prompt and tuple(prompt[:5])))

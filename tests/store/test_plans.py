@@ -86,7 +86,9 @@ def foreign_keys(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 def leading_columns(conn: sqlite3.Connection, table: str) -> set[str]:
     indexes = [row["name"] for row in conn.execute(f"PRAGMA index_list({table})")]
-    row_id = {row["name"] for row in conn.execute(f"PRAGMA table_info({table})") if row["pk"] and row["type"] == "INTEGER"}
+    row_id = {
+        row["name"] for row in conn.execute(f"PRAGMA table_info({table})") if row["pk"] and row["type"] == "INTEGER"
+    }
     return row_id | {conn.execute(f"PRAGMA index_info({name})").fetchone()["name"] for name in indexes}
 
 

@@ -19,6 +19,8 @@ from typing import Any
 
 from daemons import settings
 from memories import Memory
+from remembered import Verbatim, remember
+from stores import store
 from writers import write
 
 from indexer import daemon, failpoints, ingest
@@ -135,7 +137,7 @@ def watch(home: str, root: str) -> None:
         hot_sweep_seconds=0.05,
         quiet_seconds=0.2,
     )
-    Daemon(config, ClaudeCode(), {}).run(threading.Event())
+    Daemon(config, ClaudeCode(), {}, compressor=Verbatim()).run(threading.Event())
 
 
 def watch_wrongly(home: str, root: str) -> None:
@@ -164,6 +166,14 @@ def load(folder: str, hit: int) -> None:
     die_at(hit)
     sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
     rescan(settings(Path(folder, "home"), Path(folder, "projects")), ClaudeCode(), {})
+
+
+def compress(folder: str, hit: int) -> None:
+    """Make memory of what stands in a memory's folder, and die before the n-th SQL statement."""
+    die_at(hit)
+    conn = store(Path(folder, "home"))
+    remember(conn)
+    conn.close()
 
 
 FILE_EVENTS = {"os.remove", "os.rename", "os.mkdir", "os.chmod", "os.truncate"}
@@ -199,5 +209,5 @@ def count(folder: str, deed: str, *args: object) -> None:
 
 
 DEEDS: dict[str, Callable[..., None]] = {
-    deed.__name__: deed for deed in (watch, watch_wrongly, write, sweep, sweep_traced, load, count)
+    deed.__name__: deed for deed in (watch, watch_wrongly, write, sweep, sweep_traced, load, compress, count)
 }
