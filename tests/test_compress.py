@@ -179,7 +179,10 @@ def test_an_observation_is_found_by_its_words(conn: sqlite3.Connection, tmp_path
     take(conn, tmp_path, session_of("登录超时"))
     remember(conn)
     check(conn)
-    sql = "SELECT kind FROM search_texts WHERE id IN (SELECT rowid FROM search_fts WHERE search_fts MATCH '\"全表 表扫 扫描\"')"
+    sql = (
+        "SELECT kind FROM search_texts WHERE id IN (SELECT rowid FROM search_fts WHERE search_fts MATCH "
+        "'\"全表 表扫 扫描\"')"
+    )
     assert ("observation",) in conn.execute(sql).fetchall()
 
 

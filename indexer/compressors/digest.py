@@ -11,7 +11,8 @@ from indexer.compressors.base import Event, Observation, Summary, Turn, WorkItem
 from indexer.compressors.evidence import Evidence, Run, is_trivial
 
 _NEXT = re.compile(
-    r"(?i)\b(?:next (?:steps?|up|time)|remaining|still (?:need|to|missing|open|fails?)|left to do|follow[- ]?ups?|not yet|todo|to be done|you (?:should|may want to|need to)|later)\b"
+    r"(?i)\b(?:next (?:steps?|up|time)|remaining|still (?:need|to|missing|open|fails?)|left to do"
+    r"|follow[- ]?ups?|not yet|todo|to be done|you (?:should|may want to|need to)|later)\b"
     r"|下一步|接下来|后续|还需要?|尚未|待办|待处理|剩下|剩余|未完成|稍后"
 )
 _DONE, _LEARNED = ("bugfix", "feature", "refactor", "change"), ("discovery", "decision")
@@ -78,8 +79,10 @@ def _unsolved(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _latest(turns: Sequence[Turn]) -> int | None:
-    times = [one.time for turn in turns for one in (turn, *turn.calls, *turn.texts) if one.time is not None]
-    return max(times, default=None)
+    times = [
+        time for turn in turns for time in (turn.time, *(c.time for c in turn.calls), *(t.time for t in turn.texts))
+    ]
+    return max((time for time in times if time is not None), default=None)
 
 
 # --- work items -----------------------------------------------------------------------------------------

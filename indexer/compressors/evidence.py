@@ -35,19 +35,50 @@ _TRAILING = re.compile(
 )
 _TRIVIAL = re.compile(
     r"^(?:ls|ll|pwd|cd|echo|date|whoami|which|true|clear|sleep|wait|type|hostname|env|printenv|uname|id|history|mkdir|touch|chmod|ps|kill"
-    r"|pkill|lsof|git (?:status|branch|add|stash|fetch|checkout|switch|config|remote|rev-parse|init)|[\w./-]+ (?:-v|-V|--version|version))\b"
+    r"|pkill|lsof|git (?:status|branch|add|stash|fetch|checkout|switch|config|remote|rev-parse|init)"
+    r"|[\w./-]+ (?:-v|-V|--version|version))\b"
 )
 _INSTALL = re.compile(
-    r"^(?:sudo )?(?:pip3?|python3? -m pip|uv (?:pip|add|sync)|poetry|npm (?:i|ci|install)|pnpm (?:i|install|add)|yarn(?: add| install)?$|apt(?:-get)?"
+    r"^(?:sudo )?(?:pip3?|python3? -m pip|uv (?:pip|add|sync)|poetry|npm (?:i|ci|install)|pnpm (?:i|install"
+    r"|add)|yarn(?: add| install)?$|apt(?:-get)?"
     r"|brew|cargo (?:add|install)|go (?:get|mod)|bundle|gem|conda)\b"
 )
 _QUIET = frozenset(
-    ["grep", "rg", "egrep", "fgrep", "ls", "cat", "test", "find", "cd", "which", "diff", "[", "echo", "head", "tail", "sed", "awk", "wc", "stat", "type", "pgrep", "kill", "pkill", "true", "false", "cmp", "jq"]
+    [
+        "grep",
+        "rg",
+        "egrep",
+        "fgrep",
+        "ls",
+        "cat",
+        "test",
+        "find",
+        "cd",
+        "which",
+        "diff",
+        "[",
+        "echo",
+        "head",
+        "tail",
+        "sed",
+        "awk",
+        "wc",
+        "stat",
+        "type",
+        "pgrep",
+        "kill",
+        "pkill",
+        "true",
+        "false",
+        "cmp",
+        "jq",
+    ]
 )
 """Commands whose non-zero exit is an answer, not a failure."""
 _QUIET_GIT = ("git diff", "git grep", "git status", "git log", "git show", "git check-ignore", "git rev-parse")
 _READING = re.compile(
-    r"^(?:cat|head|tail|less|sed -n|rg|grep|find|git (?:log|show|diff|blame|grep)|tree|jq|awk|nl|wc|curl|stat|file|xxd|sqlite3|psql|docker (?:ps|logs|inspect)|kubectl (?:get|describe|logs))\b"
+    r"^(?:cat|head|tail|less|sed -n|rg|grep|find|git (?:log|show|diff|blame|grep)|tree|jq|awk|nl|wc|curl"
+    r"|stat|file|xxd|sqlite3|psql|docker (?:ps|logs|inspect)|kubectl (?:get|describe|logs))\b"
 )
 _WRAPPERS = frozenset(
     {
@@ -71,6 +102,10 @@ _WRAPPERS = frozenset(
         "command",
     }
 )
+_WITH_VERBS = frozenset(
+    "npm pnpm yarn make cargo go git docker kubectl gradle gradlew mvn dotnet bun just rake".split()
+)
+_ALONE = frozenset("pytest jest vitest mypy ruff tsc eslint flake8 black rspec phpunit".split())
 _TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|\S+")
 
 _MOVE = re.compile(r"(?:^|[;&|]\s*)(?:git )?mv (?:-\w+ )*([^\s;&|\"']+) ([^\s;&|\"']+)(?=\s*(?:$|[;&|]))", re.MULTILINE)
@@ -79,6 +114,7 @@ _REMOVE = re.compile(
 )
 _IN_PLACE = re.compile(r"\bsed (?:-\w+ )*-i\S*\s.*?([\w./-]+\.\w+)\s*(?=$|[;&|])", re.MULTILINE)
 _HEREDOC = re.compile(r"\bcat\s*>{1,2}\s*([^\s<>|&;\"']+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*([^\s<>|&;\"']+)")
+_NOWHERE = re.compile(r"/(?:dev|tmp)/|[$&]")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
 _SHOWN = re.compile(
     r"^(?:cat|head|tail|less|nl|sed -n)\s+(?:-\S+\s+|\d+\s+|'[^']*'\s+)*([\w./~-]+\.\w+|[\w./~-]*/[\w./~-]+)\b"
@@ -89,7 +125,8 @@ _ERROR_LINE = re.compile(
     r"|not found|no such|denied|refused|traceback|assertion|assert)\b|错误|失败|异常|^[✗✕×]"
 )
 _NOISE = re.compile(
-    r"(?i)^(?:traceback \(most recent|error:?\s*exit code \d+|exit code \d+|error:?$|=+.*=+$|_+.*_+$|\s*at .*|.*\bnpm (?:err|error)!? (?:code|errno|a complete log).*|.*\b0 (?:errors|failed)\b.*|failed$|.*={5,}.*)"
+    r"(?i)^(?:traceback \(most recent|error:?\s*exit code \d+|exit code \d+|error:?$|=+.*=+$|_+.*_+$"
+    r"|\s*at .*|.*\bnpm (?:err|error)!? (?:code|errno|a complete log).*|.*\b0 (?:errors|failed)\b.*|failed$|.*={5,}.*)"
 )
 _COUNTS = (
     re.compile(r"\btest result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed"),
@@ -296,28 +333,11 @@ def command_key(command: str) -> str:
         return ""
     head = tokens[0].rpartition("/")[2]
     rest = [token for token in tokens[1:4] if token[0] not in "-\"'"]
-    if head in (
-        "npm",
-        "pnpm",
-        "yarn",
-        "make",
-        "cargo",
-        "go",
-        "git",
-        "docker",
-        "kubectl",
-        "gradle",
-        "gradlew",
-        "mvn",
-        "dotnet",
-        "bun",
-        "just",
-        "rake",
-    ):
+    if head in _WITH_VERBS:
         keep = 2 if rest[:1] in (["run"], ["compose"], ["exec"]) else 1
         return " ".join([head, *rest[:keep]])
-    if head in ("pytest", "jest", "vitest", "mypy", "ruff", "tsc", "eslint", "flake8", "black", "rspec", "phpunit"):
-        return head
+    if head in _ALONE:
+        return str(head)
     return " ".join([head, *rest[:1]])
 
 
@@ -341,7 +361,7 @@ def _written(command: str) -> Iterator[tuple[str, bool]]:
         yield name, False
     for first, second in _HEREDOC.findall(command) if "<<" in command else ():
         name = first or second
-        if not name.startswith(("/dev/", "/tmp/", "$", "&")):
+        if not _NOWHERE.match(name):
             yield name, True
 
 

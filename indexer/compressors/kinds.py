@@ -24,7 +24,8 @@ CONCEPTS = ("how-it-works", "why-it-exists", "what-changed", "problem-solution",
 
 _PREFIX = re.compile(r"^(\w+)(?:\([^)]*\))?!?:\s*\S")
 _CONVENTIONAL = {
-    "feat": "feature", "feature": "feature", "fix": "bugfix", "bugfix": "bugfix", "hotfix": "bugfix", "refactor": "refactor",
+    "feat": "feature", "feature": "feature", "fix": "bugfix", "bugfix": "bugfix", "hotfix": "bugfix",
+    "refactor": "refactor",
     "perf": "refactor", "docs": "change", "chore": "change", "ci": "change", "build": "change", "test": "change",
     "tests": "change", "style": "change", "revert": "change", "deps": "change",
 }  # fmt: skip
@@ -37,8 +38,10 @@ _ADD = (
     r"|scaffold(?:s|ed)?|allow(?:s|ed)?|新增|添加|增加|实现|支持|新建|创建|加入|加上|加了?一?个|añad\w+|agreg\w+|hinzugefügt|ajout\w+|добав\w+|追加\w*|추가"
 )
 _MOVE = (
-    r"refactor(?:s|ed|ing)?|renam(?:e[sd]?|ing)|mov(?:e[sd]?|ing)|extract(?:s|ed|ing)?|simplif(?:y|ies|ied)|split(?:s|ting)?|clean(?:s|ed)? ?up|reorgani[sz]e[sd]?"
-    r"|restructure[sd]?|inline[sd]?|deduplicate[sd]?|consolidate[sd]?|merge[sd]? \w+ into|replace[sd]? \w+ with|migrat(?:e[sd]?|ing)|modulari[sz]e[sd]?|optimi[sz]e[sd]?"
+    r"refactor(?:s|ed|ing)?|renam(?:e[sd]?|ing)|mov(?:e[sd]?|ing)|extract(?:s|ed|ing)?|simplif(?:y|ies|ied)"
+    r"|split(?:s|ting)?|clean(?:s|ed)? ?up|reorgani[sz]e[sd]?"
+    r"|restructure[sd]?|inline[sd]?|deduplicate[sd]?|consolidate[sd]?|merge[sd]? \w+ into"
+    r"|replace[sd]? \w+ with|migrat(?:e[sd]?|ing)|modulari[sz]e[sd]?|optimi[sz]e[sd]?"
     r"|重构|重命名|改名|移动|提取|抽取|抽出|拆分|简化|整理|合并|迁移|优化|清理|refactori\w+|umbenannt|リファクタ\w*|리팩토?링"
 )
 _OTHER = (
@@ -51,8 +54,11 @@ DONE = re.compile(
 )
 """What a sentence that tells of done work begins with."""
 FOUND = re.compile(
-    r"(?i)\b(?:because|caused? by|due to|is (?:defined|set|stored|called|handled|read|located|computed|configured|triggered)|lives in|comes from|happens|uses?|means|returns"
-    r"|the (?:root )?(?:cause|reason|problem|issue|bug|culprit)|turns out|works (?:by|like)|never|only|actually|calls|depends on|found)\b|因为|由于|原因|是由|导致|位于|定义在|使用|通过|调用|返回|依赖|根因|发现|其实|取决于|负责"
+    r"(?i)\b(?:because|caused? by|due to|is (?:defined|set|stored|called|handled|read|located|computed"
+    r"|configured|triggered)|lives in|comes from|happens|uses?|means|returns"
+    r"|the (?:root )?(?:cause|reason|problem|issue|bug|culprit)|turns out|works (?:by|like)|never|only"
+    r"|actually|calls|depends on|found)\b|因为|由于|原因|是由|导致|位于|定义在|使用|通过|调用|返回|依赖|根因"
+    r"|发现|其实|取决于|负责"
 )
 """What a sentence that tells of a finding holds."""
 _KINDS = (("bugfix", _FIX), ("feature", _ADD), ("refactor", _MOVE))
@@ -62,7 +68,8 @@ _FIRST = re.compile(
     + rf"|(?P<change>(?:\b|(?=[^\x00-\x7f]))(?:{_OTHER})(?:\b|(?<=[^\x00-\x7f])))"
 )
 _BROKEN = re.compile(
-    r"(?i)\b(?:bugs?|errors?|crash(?:es|ed|ing)?|broken|breaks?|fail(?:s|ed|ing|ure)?|exception|regression|doesn'?t work|not working|wrong|incorrect|leak(?:s|ing)?|hangs?|stack ?trace|traceback|500s?)\b"
+    r"(?i)\b(?:bugs?|errors?|crash(?:es|ed|ing)?|broken|breaks?|fail(?:s|ed|ing|ure)?|exception|regression"
+    r"|doesn'?t work|not working|wrong|incorrect|leak(?:s|ing)?|hangs?|stack ?trace|traceback|500s?)\b"
     r"|报错|错误|崩溃|失败|异常|不对|不生效|不工作|坏了|卡死|死循环|泄漏|有问题|出问题|无法|没有反应|乱码"
 )
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".mdx")
@@ -85,17 +92,32 @@ _TEST = re.compile(
     r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)s?\.\w+$|_test\.\w+$|conftest\.py$"
 )
 _TOLD = re.compile(r"[a-z][a-z-]+")
-_SIGNALS = (
-    ("why-it-exists", {"because", "since", "reason", "caused", "due", "therefore"}, ("因为", "由于", "原因", "为了", "以便", "导致")),
-    ("how-it-works", {"works", "calls", "returns", "called", "invoked", "stored", "computed", "flow", "pipeline", "lifecycle"},
-     ("流程", "机制", "原理", "调用", "返回", "负责")),
-    ("gotcha", {"careful", "beware", "gotcha", "however", "caveat", "pitfall", "surprising", "silently", "must", "never", "otherwise"},
-     ("注意", "小心", "陷阱", "否则", "但是", "不过", "切勿", "不能")),
-    ("trade-off", {"instead", "rather", "trade-off", "tradeoff", "versus", "vs", "chose", "prefer", "preferred"},
-     ("而不是", "而非", "代替", "权衡", "取舍", "优于")),
-    ("pattern", {"pattern", "convention", "reuse", "reusable", "shared", "decorator", "factory", "strategy", "consistent"},
-     ("模式", "约定", "复用", "统一", "通用", "抽象")),
-)  # fmt: skip
+_SIGNALS = tuple(
+    (name, frozenset(words.split()), tuple(parts.split()))
+    for name, words, parts in (
+        ("why-it-exists", "because since reason caused due therefore", "因为 由于 原因 为了 以便 导致"),
+        (
+            "how-it-works",
+            "works calls returns called invoked stored computed flow pipeline lifecycle",
+            "流程 机制 原理 调用 返回 负责",
+        ),
+        (
+            "gotcha",
+            "careful beware gotcha however caveat pitfall surprising silently must never otherwise",
+            "注意 小心 陷阱 否则 但是 不过 切勿 不能",
+        ),
+        (
+            "trade-off",
+            "instead rather trade-off tradeoff versus vs chose prefer preferred",
+            "而不是 而非 代替 权衡 取舍 优于",
+        ),
+        (
+            "pattern",
+            "pattern convention reuse reusable shared decorator factory strategy consistent",
+            "模式 约定 复用 统一 通用 抽象",
+        ),
+    )
+)
 """Concept, words that signal it, and what signals it where no spaces stand between words."""
 
 

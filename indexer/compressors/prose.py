@@ -39,39 +39,57 @@ _LEAD_IN = re.compile(r"[:：][\"')]?$")
 
 _FILLER = re.compile(
     r"""(?ix)^(?:
-      (?:ok(?:ay)?|sure|done|perfect|great|excellent|nice|good|awesome|alright|right|yes|no|thanks?(?:\ you)?|understood
-        |got\ it|all\ (?:set|done|good|green|clean)|you(?:'re|\ are)\ (?:absolutely\ |completely\ )?(?:right|welcome)|sorry
+      (?:ok(?:ay)?|sure|done|perfect|great|excellent|nice|good|awesome|alright|right|yes|no|thanks?(?:\ you)?
+        |understood
+        |got\ it|all\ (?:set|done|good|green|clean)|you(?:'re|\ are)\ (?:absolutely\ |completely\ )?(?:right
+        |welcome)|sorry
         |hello|hi|hey|congratulations|success|fixed|finished|complete[d]?)\b[^.!。]{0,18}[.!。！]*$
-      | (?:(?:ok(?:ay)?|now|first|next|then|great|good|perfect|alright)[,.!]?\ )*(?:let\ me|let's|i'll|i\ will|i'm\ going\ to
+      | (?:(?:ok(?:ay)?|now|first|next|then|great|good|perfect|alright)[,.!]?\ )*(?:let\ me|let's|i'll
+        |i\ will|i'm\ going\ to
         |i\ am\ going\ to|i\ need\ to|i\ should|i\ want\ to|we\ need\ to|time\ to)\b.*
-      | (?:here(?:'s|\ is|\ are)|below|the\ following|this\ is\ what|that's\ it|summary|overview|recap|in\ summary|changes?(?:\ made)?
-        |what\ (?:i|was)\ (?:did|changed|done)|key\ (?:changes|points|findings)|files?\ (?:changed|modified|created)|verification
-        |root\ cause|results?|next\ steps?|notes?|tests?|details?|findings?|conclusion|analysis|answer)\b[^.。]{0,24}[:.!]*$
-      | (?:(?:everything|all|it|this|that|the\ (?:task|work|job|feature|fix|change|implementation)s?)\ (?:is|are|has\ been|works?|looks?)
-        \ (?:now\ )?(?:done|complete[d]?|finished|working|ready|in\ place|good|set|as\ expected|fine|implemented)[^.]{0,24}[.!]*$)
+      | (?:here(?:'s|\ is|\ are)|below|the\ following|this\ is\ what|that's\ it|summary|overview|recap
+        |in\ summary|changes?(?:\ made)?
+        |what\ (?:i|was)\ (?:did|changed|done)|key\ (?:changes|points|findings)|files?\ (?:changed|modified
+        |created)|verification
+        |root\ cause|results?|next\ steps?|notes?|tests?|details?|findings?|conclusion|analysis
+        |answer)\b[^.。]{0,24}[:.!]*$
+      | (?:(?:everything|all|it|this|that|the\ (?:task|work|job|feature|fix|change|implementation)s?)\ (?:is
+        |are|has\ been|works?|looks?)
+        \ (?:now\ )?(?:done|complete[d]?|finished|working|ready|in\ place|good|set|as\ expected|fine
+        |implemented)[^.]{0,24}[.!]*$)
       | (?:and\ )?(?:all\ |the\ )*(?:\d+\ )?(?:unit\ |existing\ |new\ )?(?:tests?|checks?|suite|build|ci|lint(?:er)?)
         (?:\ \w+){0,3}\ (?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|is\ green|are\ green)\b.{0,40}$
-      | (?:let\ me\ know|feel\ free|would\ you\ like|do\ you\ want|shall\ i|should\ i|if\ you(?:'d|\ would)?\ (?:like|want|need)|happy\ to
-        |is\ there\ anything|please\ let|hope\ this|want\ me\ to|what\ would\ you|how\ can\ i|i\ hope|ready\ for|anything\ else).*
-      | (?:i\ (?:apologi[sz]e|understand|see|can\ help|can\ see|don't\ have|am\ claude)|apologies|looking\ at|checking|running|reading)\b.*
+      | (?:let\ me\ know|feel\ free|would\ you\ like|do\ you\ want|shall\ i|should\ i|if\ you(?:'d
+        |\ would)?\ (?:like|want|need)|happy\ to
+        |is\ there\ anything|please\ let|hope\ this|want\ me\ to|what\ would\ you|how\ can\ i|i\ hope
+        |ready\ for|anything\ else).*
+      | (?:i\ (?:apologi[sz]e|understand|see|can\ help|can\ see|don't\ have|am\ claude)|apologies|looking\ at
+        |checking|running|reading)\b.*
       | (?:i've|i\ have|we've|i)\ (?:successfully\ )?(?:completed|finished|made|done|implemented)\ (?:all\ )?(?:of\ )?
-        (?:it|this|that|everything|the\ (?:requested\ )?(?:changes?|tasks?|work|edits?|updates?|fix))\b[^,;]{0,18}[.!]*$
-      | (?:好的?|好了|行|可以|没问题|明白了?|收到|搞定了?|完成了?|已完成|全部完成|都完成了|完美|太好了|修好了|改好了|谢谢|不客气|你好|您好|是的|对)
+        (?:it|this|that|everything|the\ (?:requested\ )?(?:changes?|tasks?|work|edits?|updates?
+        |fix))\b[^,;]{0,18}[.!]*$
+      | (?:好的?|好了|行|可以|没问题|明白了?|收到|搞定了?|完成了?|已完成|全部完成|都完成了|完美|太好了|修好了
+        |改好了|谢谢|不客气|你好|您好|是的|对)
         [，,。！!.\s]*(?:已完成|完成了?|搞定了?)?[。！!.]*$
-      | (?:(?:好的?|现在|首先|接下来|然后|下面)[，, ]*)*(?:让我|我来|我先|我将|我会|我需要|我们来|开始|先看|来看看|接下来).*
-      | (?:以下是|如下|总结|小结|概述|主要(?:改动|修改|变更)|修改(?:内容|总结|如下)|变更(?:内容|说明)|改动(?:内容|说明)|根本原因|原因|结论|说明|验证|结果|测试结果)
+      | (?:(?:好的?|现在|首先|接下来|然后|下面)[，, ]*)*(?:让我|我来|我先|我将|我会|我需要|我们来|开始|先看
+        |来看看|接下来).*
+      | (?:以下是|如下|总结|小结|概述|主要(?:改动|修改|变更)|修改(?:内容|总结|如下)|变更(?:内容|说明)
+        |改动(?:内容|说明)|根本原因|原因|结论|说明|验证|结果|测试结果)
         [^。，]{0,12}[：:。]*$
       | (?:所有|全部)?(?:的)?(?:单元)?测试(?:都|均|全部|已经|已|用例)*通过.{0,12}$
-      | (?:如果(?:你|您)?(?:还|有|需要|想)|需要我|要不要|还有(?:什么|其他)|请(?:告诉|随时|确认)|有(?:什么|任何)(?:问题|需要)|希望|您?还?需要).*
+      | (?:如果(?:你|您)?(?:还|有|需要|想)|需要我|要不要|还有(?:什么|其他)|请(?:告诉|随时|确认)|有(?:什么
+        |任何)(?:问题|需要)|希望|您?还?需要).*
       | (?:一切|全部|任务|功能|修改|工作|改动)(?:都|均|已经|已|就绪|正常)*(?:完成|就绪|正常|好了|到位)了?[。！!]*$
       | (?:抱歉|对不起|你说得对|您说得对).*
     )$"""
 )
 _OPENING = re.compile(
     r"""(?ix)^(?:
-      (?:done|perfect|great|excellent|fixed|ok(?:ay)?|yes|sure|success|all\ done|good\ news|in\ short|tl;?dr|summary|in\ summary|so|now|and|also
+      (?:done|perfect|great|excellent|fixed|ok(?:ay)?|yes|sure|success|all\ done|good\ news|in\ short|tl;?dr
+        |summary|in\ summary|so|now|and|also
         |finally|additionally|overall|basically|actually|as\ (?:requested|you\ asked))(?:\s*[!,:—–-]+\s*|\.\s+)
-      | (?:i\ have|i've|we\ have|we've|i|we)\ (?:now\ |just\ |also\ |successfully\ |then\ |already\ )*(?=[a-z]+(?:ed|t|n|de|ote|an|oke|ut|it|nd|ound|lt)\b)
+      | (?:i\ have|i've|we\ have|we've|i|we)\ (?:(?:now|just|also|successfully|then
+        |already)\ )*(?=[a-z]+(?:ed|t|n|de|ote|an|oke|ut|it|nd|ound|lt)\b)
       | successfully\ | now\ (?=[a-z]+ed\b)
       | (?:好的?|完成|搞定|可以|是的|没问题|修好了|改好了|现在)[，,。！!：:]\s*
       | (?:我)?(?:已经|已)(?:成功)?(?:帮(?:你|您))?(?:地)?(?=[\u3400-\u9fff]) | 我(?=[将把给对在为])
@@ -80,17 +98,70 @@ _OPENING = re.compile(
 )
 _POLITE = re.compile(
     r"""(?ix)^(?:
-      (?:hi|hey|hello|ok(?:ay)?|so|now|also|next|then|and|great|thanks|thank\ you|good|nice|perfect|cool|yes|alright)[,.!]*\s+
+      (?:hi|hey|hello|ok(?:ay)?|so|now|also|next|then|and|great|thanks|thank\ you|good|nice|perfect|cool|yes
+        |alright)[,.!]*\s+
       | (?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ )*| please\s+ | i(?:'d|\ would)\ like\ (?:you\ )?to\s+
       | i\ (?:want|need)\ (?:you\ )?to\s+ | let's\s+ | we\ (?:need|want|have)\ to\s+ | help\ me\ (?:to\ )?
-      | (?:请|麻烦|帮我|帮忙|帮|能不能|能否|可以|可否|你能|我想|我要|我需要|给我|现在|然后|接下来|好的?[，,])(?:你|您)?[，,\s]*
+      | (?:请|麻烦|帮我|帮忙|帮|能不能|能否|可以|可否|你能|我想|我要|我需要|给我|现在|然后|接下来
+        |好的?[，,])(?:你|您)?[，,\s]*
     )"""
 )
 _QUESTION = re.compile(r"[?？][\"')]?$")
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d+(?:\.\d+)+|[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]{2,}")
 _UNSPACED = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
 _STOP = frozenset(
-    ["the", "and", "for", "that", "this", "with", "from", "have", "has", "was", "were", "are", "you", "your", "can", "not", "but", "into", "its", "our", "all", "any", "will", "would", "should", "could", "there", "then", "when", "what", "why", "how", "where", "which", "does", "did", "done", "now", "please", "also", "just", "use", "using", "used", "make", "made", "get", "got", "let", "it's"]
+    [
+        "the",
+        "and",
+        "for",
+        "that",
+        "this",
+        "with",
+        "from",
+        "have",
+        "has",
+        "was",
+        "were",
+        "are",
+        "you",
+        "your",
+        "can",
+        "not",
+        "but",
+        "into",
+        "its",
+        "our",
+        "all",
+        "any",
+        "will",
+        "would",
+        "should",
+        "could",
+        "there",
+        "then",
+        "when",
+        "what",
+        "why",
+        "how",
+        "where",
+        "which",
+        "does",
+        "did",
+        "done",
+        "now",
+        "please",
+        "also",
+        "just",
+        "use",
+        "using",
+        "used",
+        "make",
+        "made",
+        "get",
+        "got",
+        "let",
+        "it's",
+    ]
 )
 
 

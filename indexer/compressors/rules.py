@@ -36,11 +36,14 @@ from indexer.compressors.evidence import (
 NAME = "rules/1"
 FACTS_MOST, FILES_MOST, CALLS_MOST, COMMITS_MOST, ANSWERS_MOST = 12, 30, 60, 20, 4
 _NOTHING_FOUND = re.compile(
-    r"(?i)\b(?:(?:could ?n[o']t|did ?n[o']t|cannot|can't|unable to) (?:find|locate|access|read|open)|no (?:matches|results|such file)|nothing (?:found|matches))\b|没有?找到|未找到|找不到|无法(?:访问|读取|打开)"
+    r"(?i)\b(?:(?:could ?n[o']t|did ?n[o']t|cannot|can't|unable to) (?:find|locate|access|read|open)"
+    r"|no (?:matches|results|such file)|nothing (?:found|matches))\b|没有?找到|未找到|找不到|无法(?:访问|读取|打开)"
 )
 _CHOSE = re.compile(
-    r"(?i)\b(?:let'?s (?:go with|use|stick (?:with|to)|keep)|(?:we|i)(?:'ll|'ve| will| have)? (?:go(?:ing)? with|decided|chose|chosen|opted|settled on|stick(?:ing)? (?:with|to))"
-    r"|decision:|decided (?:to|on|against)|opted (?:for|to))\b|我们?(?:就|还是)?(?:决定|选择|采用|改用|选用)|^决定|最终(?:决定|选择|采用)|就用"
+    r"(?i)\b(?:let'?s (?:go with|use|stick (?:with|to)|keep)|(?:we|i)(?:'ll|'ve| will"
+    r"| have)? (?:go(?:ing)? with|decided|chose|chosen|opted|settled on|stick(?:ing)? (?:with|to))"
+    r"|decision:|decided (?:to|on|against)|opted (?:for|to))\b|我们?(?:就|还是)?(?:决定|选择|采用|改用|选用)"
+    r"|^决定|最终(?:决定|选择|采用)|就用"
 )
 _CHOOSING = (
     "decid",
@@ -62,10 +65,12 @@ _CHOOSING = (
 )
 """Without one of these, no sentence of a text can make a choice."""
 _AGAINST = re.compile(
-    r"(?i)\b(?:instead of|rather than|over|because|since|so that|not|as (?:it|we)|for)\b|而不是|而非|不用|不再|因为|以便|代替|，"
+    r"(?i)\b(?:instead of|rather than|over|because|since|so that|not|as (?:it|we)|for)\b|而不是|而非|不用"
+    r"|不再|因为|以便|代替|，"
 )
 _PLAN_HEAD = re.compile(
-    r"(?i)^(?:(?:implementation |the )?plan(?: to| for)?\s*[:：—-]*\s*|(?:实施|实现|执行)?(?:计划|方案)\s*[:：—-]+\s*)(?=\S{3})"
+    r"(?i)^(?:(?:implementation |the )?plan(?: to| for)?\s*[:：—-]*\s*|(?:实施|实现|执行)?(?:计划"
+    r"|方案)\s*[:：—-]+\s*)(?=\S{3})"
 )
 
 
@@ -211,7 +216,7 @@ def _pairs(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
 
 def _repairs(turn: Turn, found: Evidence) -> Iterator[Observation]:
     """One a command that failed and passed without any edit between: something around it was wrong."""
-    told = [pair for pair in _mended(found.runs, found)]
+    told = list(_mended(found.runs, found))
     number = 0
     for bad, good in _pairs(found.runs):
         if (bad, good) in told or is_trivial(bad) or not bad.error or _denied_by_shell(bad):
@@ -267,7 +272,8 @@ def _discovery(turn: Turn, found: Evidence) -> Iterator[Observation]:
     outside = len(found.outside) == len(found.looked)
     concepts = kinds.concepts("discovery", words)
     yield _observation(
-        "discovery", "discovery", prose.title(best), _why(turn, best), words, [*facts, *_run_facts(found.runs)], concepts,
+        "discovery", "discovery", prose.title(best), _why(turn, best), words,
+        [*facts, *_run_facts(found.runs)], concepts,
         found.reads, (), _latest(found.looked), found.looked, told_by=agent,
         outside=bool(looked) and outside,
     )  # fmt: skip
@@ -298,8 +304,8 @@ def _decisions(turn: Turn) -> Iterator[Observation]:
         for made in _decision(turn, call, event):
             yield made._replace(slot=f"decision:{number}")
             number += 1
-    if not number and (made := _spoken(turn)):
-        yield made
+    if not number and (choice := _spoken(turn)):
+        yield choice
 
 
 def _decision(turn: Turn, call: Call, event: Event) -> Iterator[Observation]:
@@ -361,7 +367,7 @@ def _observation(
     edited = tuple(dict.fromkeys(changed))[:FILES_MOST]
     only_read = tuple(name for name in dict.fromkeys(read) if name not in edited)[:FILES_MOST]
     return Observation(
-        slot, kind, title, subtitle, narrative, tuple(dict.fromkeys(fact for fact in facts if fact))[:FACTS_MOST], concepts,
+        slot, kind, title, subtitle, narrative, tuple(dict.fromkeys(filter(None, facts)))[:FACTS_MOST], concepts,
         only_read, edited, 0, agent and agent.agent_type, agent and agent.agent_id, time,
         tuple(dict.fromkeys(call.row for call in calls))[:CALLS_MOST], outside,
     )  # fmt: skip

@@ -109,7 +109,8 @@ def mark(
 ) -> None:
     """Note how far a session is compressed, in the transaction that wrote what came of it."""
     conn.execute(
-        "UPDATE compress_marks SET done = ?, seen = ?, compressor = ?, last_turn = ?, error = ? WHERE session_db_id = ?",
+        "UPDATE compress_marks SET done = ?, seen = ?, compressor = ?, last_turn = ?, error = ? WHERE "
+        "session_db_id = ?",
         (session.revision, seen, compressor, last_turn, error, session.id),
     )
 
@@ -307,7 +308,8 @@ def _summary_values(session: Header, one: Summary) -> tuple[Any, ...]:
 def _work(conn: sqlite3.Connection, session: Header, items: Sequence[WorkItem]) -> None:
     """Entries are only ever added, but for those whose record turned out to be another's."""
     sql = (
-        "SELECT g.identity, g.entry_id, e.project, e.project_key, e.fields, e.created_at_epoch FROM work_state_origins g "
+        "SELECT g.identity, g.entry_id, e.project, e.project_key, e.fields, e.created_at_epoch FROM "
+        "work_state_origins g "
         "JOIN work_state_entries e ON e.id = g.entry_id WHERE g.session_db_id = ?"
     )
     held = {row[0]: row[1:] for row in conn.execute(sql, (session.id,))}

@@ -15,7 +15,8 @@ from indexer.store.reads import merge_newest, unique
 
 _COLUMNS = """
 o.id, o.type, o.title, o.subtitle, o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.prompt_number,
-o.discovery_tokens, o.occurrence_count, o.agent_id, o.agent_type, o.metadata, o.reinforcement_dates, o.project, o.project_key,
+o.discovery_tokens, o.occurrence_count, o.agent_id, o.agent_type, o.metadata, o.reinforcement_dates,
+o.project, o.project_key,
 o.generated_by_model, o.created_at_epoch AS time, g.turn_id, g.canonical_id,
 (SELECT s.content_session_id FROM sdk_sessions s WHERE s.memory_session_id = o.memory_session_id) AS session"""
 NEWEST_OF_PROJECT = f"""
@@ -148,9 +149,12 @@ def observations(conn: Connection, keys: Sequence[str] | None, limit: int) -> li
 
 
 def _observation(row: Any) -> Observation:
-    lists = (_list(row[name]) for name in ("facts", "concepts", "files_read", "files_modified"))
+    facts, concepts, read, modified = map(
+        _list, (row[n] for n in ("facts", "concepts", "files_read", "files_modified"))
+    )
     return Observation(
-        row["id"], row["type"], row["title"] or "", row["subtitle"] or "", row["narrative"] or "", *lists,
+        row["id"], row["type"], row["title"] or "", row["subtitle"] or "", row["narrative"] or "",
+        facts, concepts, read, modified,
         row["prompt_number"], row["discovery_tokens"], row["occurrence_count"], row["agent_id"], row["agent_type"],
         "outside" in (row["metadata"] or ""), _list(row["reinforcement_dates"]), row["project"], row["project_key"],
         row["generated_by_model"], row["time"], row["turn_id"], row["canonical_id"], row["session"] or "",
@@ -179,10 +183,10 @@ def last_summary(conn: Connection, keys: Sequence[str]) -> Summary | None:
 
 
 def _summary(row: Any) -> Summary:
-    texts = (row[name] or "" for name in ("request", "investigated", "learned", "completed", "next_steps", "notes"))
     return Summary(
-        row["id"], row["part"], *texts, _list(row["files_read"]), _list(row["files_edited"]), row["prompt_number"],
-        row["discovery_tokens"], row["time"],
+        row["id"], row["part"], row["request"] or "", row["investigated"] or "", row["learned"] or "",
+        row["completed"] or "", row["next_steps"] or "", row["notes"] or "",
+        _list(row["files_read"]), _list(row["files_edited"]), row["prompt_number"], row["discovery_tokens"], row["time"],
     )  # fmt: skip
 
 

@@ -38,7 +38,8 @@ CASE WHEN t.tool_name IN ('Read', 'TodoWrite', 'Task', 'Agent', 'ExitPlanMode', 
      WHEN length(t.tool_input) > {INPUT_MOST} THEN NULL ELSE t.tool_input END"""
 _RESPONSE = f"""
 CASE WHEN t.tool_name IN {_SHELLS} OR t.is_error = 1 THEN
-  CASE WHEN length(t.tool_response) > {4 * ENDS} THEN substr(t.tool_response, 1, {ENDS}) || substr(t.tool_response, -{ENDS})
+  CASE WHEN length(t.tool_response) > {4 * ENDS}
+  THEN substr(t.tool_response, 1, {ENDS}) || substr(t.tool_response, -{ENDS})
   ELSE t.tool_response END END"""
 _CALLS = """
 SELECT t.id, t.tool_use_id, t.tool_name, t.file_path, t.is_error, t.agent_id, t.agent_type, t.created_at_epoch,
@@ -67,7 +68,8 @@ WHERE p.session_db_id = ? AND p.prompt_kind = 'prompt'
 _SHOWN = f"""
 SELECT p.native_prompt_id, NULL, p.prompt_text, p.is_private, p.created_at_epoch, r.file_id, r.position
 FROM session_records r CROSS JOIN user_prompts p ON p.native_prompt_id = r.uuid
-WHERE r.session_db_id = ? AND p.session_db_id <> r.session_db_id AND p.prompt_kind = 'prompt' AND NOT r.flags & {SIDECHAIN}
+WHERE r.session_db_id = ? AND p.session_db_id <> r.session_db_id
+  AND p.prompt_kind = 'prompt' AND NOT r.flags & {SIDECHAIN}
 """
 _FILES = """
 SELECT x.file_id, x.first_epoch, f.path, x.is_agent FROM session_files x JOIN ingest_files f ON f.id = x.file_id

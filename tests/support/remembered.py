@@ -19,9 +19,11 @@ from indexer.store.sessions import complete_idle
 FOREVER = 1 << 60
 
 _MADE = {
-    "observations": "SELECT g.turn_id, g.slot, o.memory_session_id, o.project, o.project_key, o.type, o.title, o.subtitle, "
+    "observations": "SELECT g.turn_id, g.slot, o.memory_session_id, o.project, o.project_key, o.type, o.title, "
+    "o.subtitle, "
     "o.narrative, o.facts, o.concepts, o.files_read, o.files_modified, o.prompt_number, o.discovery_tokens, "
-    "o.content_hash, o.generated_by_model, o.agent_type, o.agent_id, o.metadata, o.title_norm_key, o.occurrence_count, "
+    "o.content_hash, o.generated_by_model, o.agent_type, o.agent_id, o.metadata, o.title_norm_key, "
+    "o.occurrence_count, "
     "o.reinforcement_dates, o.last_reinforced, o.created_at_epoch, c.turn_id, c.slot "
     "FROM observations o JOIN observation_origins g ON g.observation_id = o.id "
     "LEFT JOIN observation_origins c ON c.observation_id = g.canonical_id",
@@ -29,15 +31,18 @@ _MADE = {
     "JOIN observation_origins g ON g.observation_id = l.observation_id JOIN tool_uses t ON t.id = l.tool_use_row",
     "first links": "SELECT t.identity, g.turn_id, g.slot FROM tool_uses t "
     "JOIN observation_origins g ON g.observation_id = t.observation_id",
-    "summaries": "SELECT s.content_session_id, g.part, y.project_key, y.request, y.investigated, y.learned, y.completed, "
+    "summaries": "SELECT s.content_session_id, g.part, y.project_key, y.request, y.investigated, y.learned, "
+    "y.completed, "
     "y.next_steps, y.notes, y.files_read, y.files_edited, y.prompt_number, y.discovery_tokens, y.created_at_epoch "
-    "FROM session_summaries y JOIN summary_origins g ON g.summary_id = y.id JOIN sdk_sessions s ON s.id = g.session_db_id",
+    "FROM session_summaries y JOIN summary_origins g ON g.summary_id = y.id "
+    "JOIN sdk_sessions s ON s.id = g.session_db_id",
     "work": "SELECT g.identity, e.project_key, e.list_name, e.fields, e.created_at_epoch FROM work_state_entries e "
     "JOIN work_state_origins g ON g.entry_id = e.id",
-    "index": "SELECT x.kind, x.uuid, s.content_session_id, x.project_key, x.created_at_epoch, x.detail, x.title, x.body "
-    "FROM search_texts x JOIN sdk_sessions s ON s.id = x.session_db_id WHERE x.id % 8 > 2",
-    "candidates": "SELECT a.turn_id, a.slot, b.turn_id, b.slot, round(d.score, 6), d.status FROM observation_dedup_candidates d "
-    "JOIN observation_origins a ON a.observation_id = d.first_id JOIN observation_origins b ON b.observation_id = d.second_id",
+    "index": "SELECT x.kind, x.uuid, s.content_session_id, x.project_key, x.created_at_epoch, x.detail, x.title, "
+    "x.body FROM search_texts x JOIN sdk_sessions s ON s.id = x.session_db_id WHERE x.id % 8 > 2",
+    "candidates": "SELECT a.turn_id, a.slot, b.turn_id, b.slot, round(d.score, 6), d.status "
+    "FROM observation_dedup_candidates d JOIN observation_origins a ON a.observation_id = d.first_id "
+    "JOIN observation_origins b ON b.observation_id = d.second_id",
 }
 
 

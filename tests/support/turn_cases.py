@@ -152,7 +152,10 @@ CASES = [
             ("run", "pytest -q tests/test_pagination.py", "7 passed in 0.28s"),
             (
                 "say",
-                "Fixed the off-by-one in `page_count`: it rounded up even when the items divided evenly, so an empty page followed. All tests pass.",
+                (
+                    "Fixed the off-by-one in `page_count`: it rounded up even when the items divided evenly, so "
+                    "an empty page followed. All tests pass."
+                ),
             ),
         ],
         [
@@ -178,7 +181,10 @@ CASES = [
             ("run", "git status --short", " M shop/auth.py"),
             (
                 "commit",
-                "fix(auth): reject expired refresh tokens\n\nThey were accepted for a day after expiry because the clock skew was added twice.",
+                (
+                    "fix(auth): reject expired refresh tokens\n\nThey were accepted for a day after expiry "
+                    "because the clock skew was added twice."
+                ),
                 "9f8e7d6",
             ),
             ("say", "Committed as 9f8e7d6."),
@@ -231,7 +237,10 @@ CASES = [
             ("run", "python -m pytest tests/test_dry_run.py", "3 passed in 0.11s"),
             (
                 "say",
-                "Done! I've added a `--dry-run` flag to `shop import` that prints the rows it would insert and rolls the transaction back.\n\n- `cli.py`: new option\n- `test_dry_run.py`: three tests",
+                (
+                    "Done! I've added a `--dry-run` flag to `shop import` that prints the rows it would insert "
+                    "and rolls the transaction back.\n\n- `cli.py`: new option\n- `test_dry_run.py`: three tests"
+                ),
             ),
         ],
         [
@@ -252,7 +261,11 @@ CASES = [
             ("read", "shop/payments/client.py"),
             (
                 "say",
-                "The payment client retries three times with exponential backoff, but only on 502, 503 and connection errors; a 429 is never retried because the gateway counts those as fraud signals.\n\n- `MAX_RETRIES = 3` in `client.py`\n- the delay doubles from 200 ms",
+                (
+                    "The payment client retries three times with exponential backoff, but only on 502, 503 and "
+                    "connection errors; a 429 is never retried because the gateway counts those as fraud "
+                    "signals.\n\n- `MAX_RETRIES = 3` in `client.py`\n- the delay doubles from 200 ms"
+                ),
             ),
         ],
         [
@@ -298,7 +311,10 @@ CASES = [
             (
                 "fail",
                 "python -m shop.worker",
-                "Traceback (most recent call last):\n  File \"worker.py\", line 3\nModuleNotFoundError: No module named 'redis'",
+                (
+                    'Traceback (most recent call last):\n  File "worker.py", line 3\nModuleNotFoundError: No '
+                    "module named 'redis'"
+                ),
             ),
             ("run", "pip install redis==5.0.4", "Successfully installed redis-5.0.4"),
             ("run", "python -m shop.worker", "worker ready"),
@@ -329,7 +345,10 @@ CASES = [
             ("read", "shop/sessions.py"),
             (
                 "plan",
-                "# Move sessions to Redis\n\nKeep the file store as a fallback for one release.\n\n- write to both stores\n- read from Redis first\n- drop the file store in 2.0",
+                (
+                    "# Move sessions to Redis\n\nKeep the file store as a fallback for one release.\n\n- write "
+                    "to both stores\n- read from Redis first\n- drop the file store in 2.0"
+                ),
             ),
             ("say", "The plan is approved, I'll start with the double write."),
         ],
@@ -379,7 +398,10 @@ CASES = [
             ("run", "pytest -q", "112 passed in 4.02s"),
             (
                 "say",
-                "Extracted the price calculation from `checkout()` into `pricing.py` and split the rest into four small functions. Behaviour is unchanged: all 112 tests pass.",
+                (
+                    "Extracted the price calculation from `checkout()` into `pricing.py` and split the rest into "
+                    "four small functions. Behaviour is unchanged: all 112 tests pass."
+                ),
             ),
         ],
         [
@@ -430,7 +452,10 @@ CASES = [
             ("web", "https://www.python-httpx.org/changelog/"),
             (
                 "say",
-                "httpx 0.28 removed the deprecated `proxies` argument, so clients must pass `proxy` or `mounts` instead.",
+                (
+                    "httpx 0.28 removed the deprecated `proxies` argument, so clients must pass `proxy` or "
+                    "`mounts` instead."
+                ),
             ),
         ],
         [Note("discovery", "httpx 0.28 removed the deprecated proxies argument")],
@@ -442,7 +467,10 @@ CASES = [
         [
             (
                 "agent",
-                "Emails are rendered in `shop/mail/render.py` by `render_email()`, which loads Jinja templates from `templates/mail` and inlines the CSS with premailer.",
+                (
+                    "Emails are rendered in `shop/mail/render.py` by `render_email()`, which loads Jinja "
+                    "templates from `templates/mail` and inlines the CSS with premailer."
+                ),
             ),
             ("say", "Done."),
         ],
@@ -468,7 +496,10 @@ CASES = [
             ("write", "migrations/0042_export_key.sql", 4),
             (
                 "say",
-                "The nightly export now upserts on `(order_id, day)`, so running it twice leaves one row per order.\n\nWould you like me to back-fill the old rows?",
+                (
+                    "The nightly export now upserts on `(order_id, day)`, so running it twice leaves one row per "
+                    "order.\n\nWould you like me to back-fill the old rows?"
+                ),
             ),
         ],
         [
@@ -489,7 +520,11 @@ CASES = [
             ("edit", "Dockerfile", 6, 4),
             (
                 "say",
-                "## Summary\n\nThe build was slow because `COPY . .` came before `npm ci`, which invalidated the dependency layer on every change. I moved the lock file copy up and added a cache mount.\n\n### Changes made\n- Dockerfile: copy package-lock.json first",
+                (
+                    "## Summary\n\nThe build was slow because `COPY . .` came before `npm ci`, which invalidated "
+                    "the dependency layer on every change. I moved the lock file copy up and added a cache "
+                    "mount.\n\n### Changes made\n- Dockerfile: copy package-lock.json first"
+                ),
             ),
         ],
         [
@@ -539,7 +574,10 @@ CASES = [
             ("write", "web/export_csv.ts", 35),
             (
                 "say",
-                "好的，已完成。\n\n新增了订单列表的 CSV 导出功能，按当前筛选条件导出，最多一万行。\n\n- web/orders.tsx：导出按钮\n- web/export_csv.ts：生成文件",
+                (
+                    "好的，已完成。\n\n新增了订单列表的 CSV 导出功能，按当前筛选条件导出，最多一万行。\n\n- "
+                    "web/orders.tsx：导出按钮\n- web/export_csv.ts：生成文件"
+                ),
             ),
         ],
         [
@@ -659,7 +697,10 @@ CASES = [
             ("run", "pytest -q tests/test_rate_limit.py", "5 passed in 0.08s"),
             (
                 "say",
-                "I implemented a sliding-window rate limiter keyed by API key. It allows 100 requests a minute and answers 429 with Retry-After beyond that.",
+                (
+                    "I implemented a sliding-window rate limiter keyed by API key. It allows 100 requests a "
+                    "minute and answers 429 with Retry-After beyond that."
+                ),
             ),
         ],
         [
