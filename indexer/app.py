@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from indexer import compress as compressing
 from indexer import events
@@ -14,7 +15,8 @@ from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store.connection import WriterLock, open_writer, translated
+from indexer.store import duplicates, recall
+from indexer.store.connection import Connection, WriterLock, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.reads import reading
 
@@ -36,6 +38,25 @@ def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = 
 
 def compress(config: Config) -> compressing.Done:
     """Make memory of what is pending. Raises Busy, NoDatabase, CorruptDatabase, NewerDatabase."""
+    with _writing(config) as conn:
+        return compressing.all_of(conn, compressor(), merge=config.dedup_enabled)
+
+
+def scan(config: Config) -> int:
+    """Compare the titles of every project; returns how many pairs are alike. Raises as `compress`."""
+    with _writing(config) as conn, transaction(conn):
+        return sum(compressing.propose(conn, key) for key in recall.project_keys(conn))
+
+
+def decide(config: Config, first: int, second: int, *, merge: bool) -> bool:
+    """Keep what a person decided on a pair of observations; False if they are no candidates."""
+    with _writing(config) as conn, transaction(conn):
+        return duplicates.decide(conn, first, second, merge=merge)
+
+
+@contextmanager
+def _writing(config: Config) -> Iterator[Connection]:
+    """The present database for writing, by this process alone."""
     with reading(config.home):
         pass  # there is a memory, and it can be read
     lock = WriterLock(config.home)
@@ -44,7 +65,7 @@ def compress(config: Config) -> compressing.Done:
             conn = open_writer(config.home)
             try:
                 migrate(conn)
-                return compressing.all_of(conn, compressor())
+                yield conn
             finally:
                 conn.close()
     finally:

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from indexer import events
+from indexer import dedup, events
 from indexer.compressors.base import Compressor, Turn
 from indexer.failpoints import passing
-from indexer.store import memories, turns
+from indexer.store import duplicates, memories, turns
 from indexer.store.connection import Connection, transaction
 from indexer.store.memories import Made
 
@@ -46,20 +46,26 @@ class _Ready(NamedTuple):
     last_turn: str | None = None
 
 
-def run(conn: Connection, compressor: Compressor, *, limit: int = BATCH) -> Done:
-    """Compress up to `limit` pending sessions, in one transaction."""
+def run(conn: Connection, compressor: Compressor, *, limit: int = BATCH, merge: bool = False) -> Done:
+    """Compress up to `limit` pending sessions, in one transaction. merge: what repeats an earlier title
+    points at it (store/duplicates.py), and titles that are alike are noted."""
     ready = [_prepare(conn, compressor, session) for session in turns.pending(conn, limit)]
     if not ready:
         return Done(0, 0, 0, 0)
+    known = [one for one in ready if one is not None]
     put = 0
     passing("compress.begin")
     with transaction(conn):
-        for one in ready:
-            if one is not None:
-                put += _store(conn, compressor, one)
-                passing("compress.session")
+        changes = []
+        for one in known:
+            changes.append(_store(conn, compressor, one))
+            passing("compress.session")
+        put = sum(len(change.put) for change in changes if change)
+        if merge:
+            duplicates.settle(conn, {key for change in changes if change for key in change.keys})
+            for project in sorted({one.session.project_key for one in known if one.made is not None}):
+                propose(conn, project)
     passing("compress.committed")
-    known = [one for one in ready if one is not None]
     for one in known:
         if one.error:
             events.not_compressed(one.session.content_session_id, one.error)
@@ -68,20 +74,36 @@ def run(conn: Connection, compressor: Compressor, *, limit: int = BATCH) -> Done
     return done
 
 
-def all_of(conn: Connection, compressor: Compressor) -> Done:
-    """Compress all that is pending, also what another compressor made; says what was done."""
+def begin(conn: Connection, compressor: Compressor, *, merge: bool = False) -> None:
+    """Take in what has changed since the last run: the compressor, or whether repeats are merged."""
     with transaction(conn):
         turns.begin_again(conn, compressor.name)
+        if merge:
+            duplicates.settle_all(conn)
+        else:
+            duplicates.undo(conn)
+
+
+def all_of(conn: Connection, compressor: Compressor, *, merge: bool = False) -> Done:
+    """Compress all that is pending, also what another compressor made; says what was done."""
+    begin(conn, compressor, merge=merge)
     total = Done(0, 0, 0, 0)
-    for done in everything(conn, compressor):
+    for done in everything(conn, compressor, merge=merge):
         total = Done(*map(sum, zip(total, done, strict=True)))
     return total
 
 
-def everything(conn: Connection, compressor: Compressor) -> Iterator[Done]:
+def everything(conn: Connection, compressor: Compressor, *, merge: bool = False) -> Iterator[Done]:
     """Compress until nothing is pending; yields after each transaction."""
-    while (done := run(conn, compressor)).sessions:
+    while (done := run(conn, compressor, merge=merge)).sessions:
         yield done
+
+
+def propose(conn: Connection, project_key: str) -> int:
+    """Note which of a project's newest titles are alike; returns how many pairs. In a transaction."""
+    known = duplicates.titles(conn, project_key, dedup.NEWEST)[::-1]
+    pairs = dedup.candidates([title for _, title in known])
+    return duplicates.propose(conn, project_key, [(known[a][0], known[b][0], score) for a, b, score in pairs])
 
 
 def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Ready | None:
@@ -114,9 +136,9 @@ def _made(compressor: Compressor, finished: Sequence[Turn]) -> Made:
     return Made(seen, summaries, compressor.items(tuple(finished)))
 
 
-def _store(conn: Connection, compressor: Compressor, one: _Ready) -> int:
-    put = 0
+def _store(conn: Connection, compressor: Compressor, one: _Ready) -> memories.Change | None:
+    change = None
     if one.made is not None:
-        put = len(memories.put(conn, one.session, one.made, one.still, compressor.name).put)
+        change = memories.put(conn, one.session, one.made, one.still, compressor.name)
     memories.mark(conn, one.session, one.seen, compressor.name, one.last_turn or one.session.last_turn, one.error)
-    return put
+    return change

@@ -53,6 +53,10 @@ class Config:
     environments: tuple[Environment, ...]
     aliases: tuple[tuple[str, str], ...]
     search_limit: int
+    dedup_enabled: bool
+    context_budget: int
+    context_observations: int
+    ranking_alpha: float
     log_level: str
     log_format: str
     origins: Mapping[str, str] = field(compare=False, repr=False)
@@ -252,6 +256,10 @@ _SETTINGS = {
     "project.environment": _Setting("environments", _environments, None, _plain_environments),
     "project.aliases": _Setting("aliases", _aliases, None, dict),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
+    "dedup.enabled": _Setting("dedup_enabled", _truth, _read_truth),
+    "context.budget": _Setting("context_budget", _whole(400, 9_000), _read_number),
+    "context.observations": _Setting("context_observations", _whole(1, 500), _read_number),
+    "ranking.alpha": _Setting("ranking_alpha", _number(0, 100), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }

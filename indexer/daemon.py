@@ -28,7 +28,7 @@ from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import checkpoints, turns, upkeep
+from indexer.store import checkpoints, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
@@ -106,8 +106,8 @@ class Daemon:
             migrate(conn)
             with transaction(conn):
                 set_aliases(conn, self._config.aliases)
-                if self._compressor is not None:
-                    turns.begin_again(conn, self._compressor.name)
+            if self._compressor is not None:
+                compress.begin(conn, self._compressor, merge=self._config.dedup_enabled)
         self._database = identity(self._config.home)
         return conn
 
@@ -272,7 +272,7 @@ class Daemon:
         files comes first: its turns would be made again and again while they grow."""
         if self._compressor is None or self._pending:
             return False
-        done = compress.run(self._conn, self._compressor, limit=SESSIONS)
+        done = compress.run(self._conn, self._compressor, limit=SESSIONS, merge=self._config.dedup_enabled)
         if done.observations:
             self._worked_at = self._clock()
         return done.sessions == SESSIONS

@@ -112,7 +112,7 @@ def rescan(
         with _uncollected(), translated(), _store(config.home) as (conn, limit):
             seen, sample = _find(conn, config, source, env)
             report = _fill(conn, limit, config, source, seen, sample, tell)
-            return report._replace(observations=_remember(conn, compressor))
+            return report._replace(observations=_remember(conn, compressor, config))
     finally:
         lock.release()
 
@@ -202,11 +202,11 @@ def _fill(
     )  # fmt: skip
 
 
-def _remember(conn: Connection, compressor: Compressor | None) -> int:
+def _remember(conn: Connection, compressor: Compressor | None, config: Config) -> int:
     """Compress every finished turn that is not; returns how many observations that made."""
     if compressor is None:
         return 0
-    return compress.all_of(conn, compressor).observations
+    return compress.all_of(conn, compressor, merge=config.dedup_enabled).observations
 
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:

@@ -62,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     for add in (
-        *(_watch, _rescan, _search, _show, _observations, _summary, _work, _compress),
+        *(_watch, _rescan, _search, _show, _observations, _summary, _work, _context, _compress, _dedup),
         *(_sessions, _projects, _project, _status, _config),
     ):
         add(commands)
@@ -140,6 +140,7 @@ _OPTIONS = (
         "--group",
         "--all",
         "--dry-run",
+        "--budget",
         "--home",
         "--root",
         "--json",
@@ -272,6 +273,27 @@ def _compress(commands: Any) -> None:
         commands, "compress", "indexer.cli.memory:compress", "make observations of finished turns that have none"
     )
     parser.add_argument("--dry-run", action="store_true", help="say how much there is to do, and what it costs")
+
+
+def _context(commands: Any) -> None:
+    parser = _command(
+        commands, "context", "indexer.cli.remembering:context", "print what a session of a project should know"
+    )
+    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (default: here)")
+    parser.add_argument("--budget", metavar="N", type=_count(400), help="characters at most, up to 9000")
+
+
+def _dedup(commands: Any) -> None:
+    parser = _command(commands, "dedup", "", "see and decide which observations say the same")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    run = "indexer.cli.remembering:"
+    listed = _sub(actions, "candidates", run + "candidates", "pairs of titles that are alike, the most alike first")
+    listed.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
+    for name, text in (("accept", "merge a pair into its earlier"), ("dismiss", "keep a pair apart for good")):
+        pair = _sub(actions, name, run + name, text)
+        pair.add_argument("first", metavar="ID", help="as observation:12")
+        pair.add_argument("second", metavar="ID", help="as observation:15")
+    _sub(actions, "scan", run + "scan", "compare all titles now")
 
 
 def _some(parser: argparse.ArgumentParser) -> None:

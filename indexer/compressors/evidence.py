@@ -103,9 +103,26 @@ _WRAPPERS = frozenset(
     }
 )
 _WITH_VERBS = frozenset(
-    "npm pnpm yarn make cargo go git docker kubectl gradle gradlew mvn dotnet bun just rake".split()
+    [
+        "npm",
+        "pnpm",
+        "yarn",
+        "make",
+        "cargo",
+        "go",
+        "git",
+        "docker",
+        "kubectl",
+        "gradle",
+        "gradlew",
+        "mvn",
+        "dotnet",
+        "bun",
+        "just",
+        "rake",
+    ]
 )
-_ALONE = frozenset("pytest jest vitest mypy ruff tsc eslint flake8 black rspec phpunit".split())
+_ALONE = frozenset(["pytest", "jest", "vitest", "mypy", "ruff", "tsc", "eslint", "flake8", "black", "rspec", "phpunit"])
 _TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|\S+")
 
 _MOVE = re.compile(r"(?:^|[;&|]\s*)(?:git )?mv (?:-\w+ )*([^\s;&|\"']+) ([^\s;&|\"']+)(?=\s*(?:$|[;&|]))", re.MULTILINE)

@@ -28,6 +28,7 @@ _COLUMNS = (
     "files_read", "files_modified", "prompt_number", "discovery_tokens", "content_hash", "generated_by_model",
     "agent_type", "agent_id", "metadata", "title_norm_key", "created_at_epoch",
 )  # fmt: skip
+_INDEXED = ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified")
 _SUMMARY_COLUMNS = (
     "memory_session_id", "project", "project_key", "request", "investigated", "learned", "completed", "next_steps",
     "notes", "files_read", "files_edited", "prompt_number", "discovery_tokens", "created_at_epoch",
@@ -223,21 +224,26 @@ def _observations(
         else:
             continue
         written[key] = one
-        _index_observation(conn, session, row_id, one)
+        _index(conn, session.id, row_id, one.uuid, one.values)
     return written
 
 
-def _index_observation(conn: sqlite3.Connection, session: Header, row_id: int, one: _Wanted) -> None:
-    values = dict(zip(_COLUMNS, one.values, strict=True))
-    body = "\n".join(
-        str(values[name])
-        for name in ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified")
-        if values[name] not in (None, "[]")
-    )
+def index_row(conn: sqlite3.Connection, row_id: int) -> None:
+    """Renew the index text of an observation from its row."""
+    sql = f"""SELECT g.session_db_id, (SELECT p.native_prompt_id FROM user_prompts p WHERE p.native_prompt_id = g.turn_id),
+      {", ".join(f"o.{name}" for name in _COLUMNS)}
+      FROM observations o JOIN observation_origins g ON g.observation_id = o.id WHERE o.id = ?"""
+    session, uuid, *values = conn.execute(sql, (row_id,)).fetchone()
+    _index(conn, session, row_id, uuid, values)
+
+
+def _index(conn: sqlite3.Connection, session: int, row_id: int, uuid: str | None, found: Sequence[Any]) -> None:
+    values = dict(zip(_COLUMNS, found, strict=True))
+    body = "\n".join(str(values[name]) for name in _INDEXED if values[name] not in (None, "[]"))
     conn.execute(
         _INDEX,
         (
-            row_id * 8 + OBSERVATION_CODE, "observation", one.uuid, session.id, session.project_key,
+            row_id * 8 + OBSERVATION_CODE, "observation", uuid, session, values["project_key"],
             values["created_at_epoch"], values["type"], search_tokens(values["title"]), search_tokens(body),
         ),
     )  # fmt: skip

@@ -53,6 +53,7 @@ FAILED = """
 SELECT s.content_session_id AS session, m.error FROM compress_marks m JOIN sdk_sessions s ON s.id = m.session_db_id
 WHERE m.error IS NOT NULL ORDER BY s.content_session_id LIMIT :limit
 """
+PROJECT_NAME = "SELECT display FROM projects WHERE project_key = :key"
 LINKED = "SELECT tool_use_row FROM observation_tool_uses WHERE observation_id = :id ORDER BY tool_use_row"
 
 
@@ -132,6 +133,11 @@ def counts(conn: Connection) -> Counts:
     return Counts(*conn.execute(MADE).fetchone())
 
 
+def project_keys(conn: Connection) -> list[str]:
+    """The keys of all projects."""
+    return [row[0] for row in conn.execute(PROJECT_KEYS)]
+
+
 def failed(conn: Connection, limit: int) -> list[tuple[str, str]]:
     """Sessions that could not be compressed, and the kind of error."""
     return [tuple(row) for row in conn.execute(FAILED, {"limit": limit})]
@@ -139,7 +145,7 @@ def failed(conn: Connection, limit: int) -> list[tuple[str, str]]:
 
 def observations(conn: Connection, keys: Sequence[str] | None, limit: int) -> list[Observation]:
     """The newest of these projects (None: of all), each once."""
-    chosen = [row[0] for row in conn.execute(PROJECT_KEYS)] if keys is None else list(dict.fromkeys(keys))
+    chosen = project_keys(conn) if keys is None else list(dict.fromkeys(keys))
     branches = [
         conn.execute(statement, {"key": key, "limit": limit})
         for key in chosen
@@ -186,13 +192,14 @@ def _summary(row: Any) -> Summary:
     return Summary(
         row["id"], row["part"], row["request"] or "", row["investigated"] or "", row["learned"] or "",
         row["completed"] or "", row["next_steps"] or "", row["notes"] or "",
-        _list(row["files_read"]), _list(row["files_edited"]), row["prompt_number"], row["discovery_tokens"], row["time"],
+        _list(row["files_read"]), _list(row["files_edited"]), row["prompt_number"], row["discovery_tokens"],
+        row["time"],
     )  # fmt: skip
 
 
 def work(conn: Connection, keys: Sequence[str] | None, *, closed: bool = False) -> list[Item]:
     """Items as their last entry has them, the newest first; closed: done and dropped ones too."""
-    chosen = [row[0] for row in conn.execute(PROJECT_KEYS)] if keys is None else list(dict.fromkeys(keys))
+    chosen = project_keys(conn) if keys is None else list(dict.fromkeys(keys))
     rows = [row for key in chosen for row in conn.execute(WORK_OF_PROJECT, {"key": key})]
     last: dict[tuple[str, str], Item] = {}
     for row in sorted(rows, key=lambda row: (row["time"] or 0, row["id"])):
@@ -214,3 +221,9 @@ def _item(row: Any) -> Item:
 def linked(conn: Connection, observation: int) -> list[str]:
     """Ids of the tool uses an observation came from."""
     return [f"tool_use:{row[0]}" for row in conn.execute(LINKED, {"id": observation})]
+
+
+def project_name(conn: Connection, key: str) -> str:
+    """What people call a project; its key if nobody has."""
+    row = conn.execute(PROJECT_NAME, {"key": key}).fetchone()
+    return row[0] if row else key
