@@ -132,20 +132,7 @@ _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
-    *(
-        "--agent",
-        "--platform",
-        "--limit",
-        "--offset",
-        "--group",
-        "--all",
-        "--dry-run",
-        "--budget",
-        "--home",
-        "--root",
-        "--json",
-        "--color",
-    ),
+    *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),
 )
 
 

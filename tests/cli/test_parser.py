@@ -25,7 +25,12 @@ FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
     "platform=claude group=session"
 )
-EXAMPLES = {"show": ["prompt:1"]}
+EXAMPLES = {
+    "show": ["prompt:1"],
+    "summary": ["8c1f"],
+    "dedup accept": ["observation:1", "observation:2"],
+    "dedup dismiss": ["1", "2"],
+}
 
 
 def argv(command: str, *more: str) -> list[str]:
@@ -36,6 +41,8 @@ def test_the_commands() -> None:
     assert set(COMMANDS) == {
         *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
         *("config show", "config path", "config init"),
+        *("observations", "summary", "work", "context", "compress"),
+        *("dedup candidates", "dedup accept", "dedup dismiss", "dedup scan"),
     }
 
 
