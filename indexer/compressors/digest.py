@@ -130,7 +130,7 @@ def _changes(
         yield from ((key, key, status) for key, status in now.items())
         gone = [key for key in listed - now.keys() if state.get(key, ("", ""))[1] in ("pending", "in_progress")]
         yield from ((key, state[key][0], "dropped") for key in sorted(gone))
-        listed |= now.keys()
+        listed.update(now)
         return
     key = _text(data, "id")
     if not key:

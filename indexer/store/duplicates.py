@@ -16,17 +16,13 @@ from typing import Any, NamedTuple
 from indexer.store.memories import OBSERVATION_CODE, index_row, merged_days
 
 _GROUP = """
-SELECT o.id, o.created_at_epoch, g.turn_id, g.slot, o.narrative, o.reinforcement_dates, g.canonical_id,
-       o.occurrence_count
+SELECT o.id, o.created_at_epoch, g.turn_id, g.slot, o.narrative, g.days, g.canonical_id, o.occurrence_count,
+       o.reinforcement_dates
 FROM observations o JOIN observation_origins g ON g.observation_id = o.id WHERE o.title_norm_key = ?
 """
 _KEYS = """
 SELECT o.title_norm_key FROM observations o JOIN observation_origins g ON g.observation_id = o.id
 WHERE o.title_norm_key IS NOT NULL GROUP BY 1 HAVING count(*) > 1 OR max(g.canonical_id) IS NOT NULL
-"""
-_MERGED = """
-SELECT DISTINCT g.session_db_id FROM observation_origins g
-WHERE g.canonical_id IS NOT NULL OR g.observation_id IN (SELECT canonical_id FROM observation_origins)
 """
 _TITLES = """
 SELECT o.id, o.title FROM observations o JOIN observation_origins g ON g.observation_id = o.id
@@ -75,6 +71,9 @@ def _settle(conn: sqlite3.Connection, rows: Sequence[Any]) -> None:
             conn.execute(
                 "UPDATE observation_origins SET canonical_id = ? WHERE observation_id = ?", (canonical, row[0])
             )
+        due = days if place == 0 else json.loads(row[5] or "[]")
+        if json.loads(row[8] or "[]") != due:
+            _set_days(conn, row[0], due)
         count = len(rows) if place == 0 else 1
         if row[7] != count:
             conn.execute("UPDATE observations SET occurrence_count = ? WHERE id = ?", (count, row[0]))
@@ -82,14 +81,13 @@ def _settle(conn: sqlite3.Connection, rows: Sequence[Any]) -> None:
             conn.execute("DELETE FROM search_texts WHERE id = ?", (row[0] * 8 + OBSERVATION_CODE,))
         elif row[6] != canonical:
             index_row(conn, row[0])
-    if days and json.loads(first[5] or "[]") != days:
-        sql = "UPDATE observations SET reinforcement_dates = ?, last_reinforced = ? WHERE id = ?"
-        conn.execute(sql, (json.dumps(days), days[-1], first[0]))
 
 
 def undo(conn: sqlite3.Connection) -> None:
-    """Take back all merging: every observation stands for itself, and its session is made anew."""
-    sessions = [row[0] for row in conn.execute(_MERGED).fetchall()]
+    """Take back all merging: every observation stands for itself."""
+    first = conn.execute(
+        "SELECT DISTINCT canonical_id FROM observation_origins WHERE canonical_id IS NOT NULL"
+    ).fetchall()
     merged = [
         row[0] for row in conn.execute("SELECT observation_id FROM observation_origins WHERE canonical_id IS NOT NULL")
     ]
@@ -97,8 +95,10 @@ def undo(conn: sqlite3.Connection) -> None:
     conn.execute("UPDATE observations SET occurrence_count = 1 WHERE occurrence_count <> 1")
     for row_id in merged:
         index_row(conn, row_id)
-    again = "UPDATE compress_marks SET done = -1, seen = NULL WHERE session_db_id = ?"
-    conn.executemany(again, [(session,) for session in sessions])
+    own = "SELECT days FROM observation_origins WHERE observation_id = ?"
+    for (row_id,) in first:
+        if days := conn.execute(own, (row_id,)).fetchone():
+            _set_days(conn, row_id, json.loads(days[0] or "[]"))
     conn.execute("DELETE FROM observation_dedup_candidates WHERE status = 'pending'")
 
 
@@ -144,5 +144,9 @@ def _merge(conn: sqlite3.Connection, earlier: int, later: int) -> None:
     conn.execute("UPDATE observations SET occurrence_count = occurrence_count + 1 WHERE id = ?", (earlier,))
     sql = "SELECT reinforcement_dates FROM observations WHERE id IN (?, ?)"
     days = merged_days(day for (text,) in conn.execute(sql, (earlier, later)) for day in json.loads(text or "[]"))
+    _set_days(conn, earlier, days)
+
+
+def _set_days(conn: sqlite3.Connection, row_id: int, days: Sequence[str]) -> None:
     sql = "UPDATE observations SET reinforcement_dates = ?, last_reinforced = ? WHERE id = ?"
-    conn.execute(sql, (json.dumps(days), days[-1] if days else None, earlier))
+    conn.execute(sql, (json.dumps(days) if days else None, days[-1] if days else None, row_id))

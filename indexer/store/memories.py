@@ -28,13 +28,14 @@ _COLUMNS = (
     "files_read", "files_modified", "prompt_number", "discovery_tokens", "content_hash", "generated_by_model",
     "agent_type", "agent_id", "metadata", "title_norm_key", "created_at_epoch",
 )  # fmt: skip
+_ORIGIN = ("observation_id", "session_db_id", "turn_id", "slot", "days")
 _INDEXED = ("subtitle", "narrative", "facts", "concepts", "files_read", "files_modified")
 _SUMMARY_COLUMNS = (
     "memory_session_id", "project", "project_key", "request", "investigated", "learned", "completed", "next_steps",
     "notes", "files_read", "files_edited", "prompt_number", "discovery_tokens", "created_at_epoch",
 )  # fmt: skip
 _HELD = f"""
-SELECT g.turn_id, g.slot, g.observation_id, {", ".join(f"o.{name}" for name in _COLUMNS)}, o.reinforcement_dates
+SELECT g.turn_id, g.slot, g.observation_id, {", ".join(f"o.{name}" for name in _COLUMNS)}, g.days
 FROM observation_origins g JOIN observations o ON o.id = g.observation_id WHERE g.session_db_id = ?
 """
 _HELD_SUMMARIES = f"""
@@ -204,23 +205,14 @@ def _observations(
         conn.execute("UPDATE observations SET content_hash = '~' || id WHERE id = ?", (held[key][0],))
     for key, one in sorted(wanted.items(), key=lambda item: item[1].native):
         last = json.loads(one.days)[-1] if one.days else None
+        names = (*_COLUMNS, "reinforcement_dates", "last_reinforced")
         if key not in held:
-            names = (*_COLUMNS, "reinforcement_dates", "last_reinforced")
             row_id = _insert(conn, "observations", names, (*one.values, one.days, last))
-            origin = (row_id, session.id, *key)
-            conn.execute(
-                "INSERT INTO observation_origins (observation_id, session_db_id, turn_id, slot) VALUES (?, ?, ?, ?)",
-                origin,
-            )
+            _insert(conn, "observation_origins", _ORIGIN, (row_id, session.id, *key, one.days))
         elif key in changed or held[key][21] != one.days:
             row_id = held[key][0]
-            _update(
-                conn,
-                "observations",
-                (*_COLUMNS, "reinforcement_dates", "last_reinforced"),
-                (*one.values, one.days, last),
-                row_id,
-            )
+            _update(conn, "observations", names, (*one.values, one.days, last), row_id)
+            conn.execute("UPDATE observation_origins SET days = ? WHERE observation_id = ?", (one.days, row_id))
         else:
             continue
         written[key] = one

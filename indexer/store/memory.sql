@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS observation_origins (
   session_db_id INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
   turn_id TEXT NOT NULL,          -- uuid of the prompt, or session:<id> and what tells its turns apart
   slot TEXT NOT NULL,             -- commit:0 | edits | repair:0 | discovery | decision:0 | choice
+  days TEXT,                      -- JSON: the UTC days on which its own session said it
   canonical_id INTEGER,           -- the earliest observation of the same key, when dedup is on; NULL: itself
   UNIQUE (turn_id, slot)
 );

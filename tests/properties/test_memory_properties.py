@@ -22,7 +22,7 @@ from indexer.compressors.base import Compressor
 from indexer.compressors.rules import Rules
 
 
-def memory(world: World, way: Way, moments: list[int], compressor: Compressor) -> Content:
+def memory(world: World, way: Way, moments: list[int], compressor: Compressor, merge: bool) -> Content:
     """What is remembered of a world that grew, was read this way and compressed at these moments. moments:
     hundredths of each file that stood there; an odd one ends every session too early."""
     root = Path(tempfile.mkdtemp())
@@ -33,10 +33,10 @@ def memory(world: World, way: Way, moments: list[int], compressor: Compressor) -
             taken_in(conn, root, way)
             if moment % 2:
                 end(conn)
-            list(compress.everything(conn, compressor))
+            list(compress.everything(conn, compressor, merge=merge))
         world.lay(root)
         taken_in(conn, root, way)
-        remember(conn, compressor)
+        remember(conn, compressor, merge=merge)
         return named(conn, root)
     finally:
         shutil.rmtree(root)
@@ -60,14 +60,18 @@ def named(conn: sqlite3.Connection, root: Path) -> Content:
     return held
 
 
-@pytest.mark.parametrize("compressor", [Rules(), Verbatim()], ids=["rules", "verbatim"])
+@pytest.mark.parametrize(
+    ("compressor", "merge"),
+    [(Rules(), False), (Verbatim(), False), (Verbatim(), True)],
+    ids=["rules", "verbatim", "verbatim, repeats merged"],
+)
 @given(world=worlds(), way=ways, moments=st.lists(st.integers(0, 100), max_size=4).map(sorted))
 @settings(max_examples=100)
 def test_what_is_remembered_does_not_depend_on_how_it_came_in(
-    compressor: Compressor, world: World, way: Way, moments: list[int]
+    compressor: Compressor, merge: bool, world: World, way: Way, moments: list[int]
 ) -> None:
     note(repr(world))
-    rebuilt, lived = memory(world, PLAIN, [], compressor), memory(world, way, moments, compressor)
+    rebuilt, lived = (memory(world, *how, compressor, merge) for how in ((PLAIN, []), (way, moments)))
     for name, rows in rebuilt.items():
         if rows != lived[name]:
             note(f"{name}:\n  only rebuilt {[r for r in rows if r not in lived[name]]}")

@@ -19,7 +19,11 @@ SAME = [
     ["Bump axios to 1.7.2", "bump axios to 1.7.2", "Bump axios to 1.7.2."],
     ["Remove dead code from the importer", "remove dead code from the importer", "Remove dead code from importer"],
     ["Document the environment variables", "document the environment variables", "Document environment variables"],
-    ["Cache the product list for five minutes", "cache the product list for five minutes", "Cache product list for five minutes"],
+    [
+        "Cache the product list for five minutes",
+        "cache the product list for five minutes",
+        "Cache product list for five minutes",
+    ],
     ["Return 404 for unknown orders", "return 404 for unknown orders", "Return 404 for unknown orders."],
     ["Escape HTML in comments", "escape HTML in comments", "Escape html in comments!"],
     ["Split the checkout function", "split the checkout function", "Split the checkout function."],
