@@ -13,7 +13,10 @@ from title_pairs import labelled, titles
 from indexer import dedup
 from indexer.store.memories import dedup_key
 
-FILLER = [f"Write chapter {word} of the manual" for word in ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]]
+FILLER = [
+    f"Write chapter {word} of the manual"
+    for word in ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+]
 
 
 def pairs(*given: str) -> set[tuple[str, str]]:
@@ -147,5 +150,24 @@ def test_both_levels_propose_what_is_the_same(say: Callable[[str], None]) -> Non
 
 def project() -> list[str]:
     """All titles, in a project where small words are as common as they are in life."""
-    words = ["fix", "add", "update", "remove", "move", "the", "a", "in", "of", "to", "for", "on", "with", "and", "修复", "新增", "更新", "了"]
+    words = [
+        "fix",
+        "add",
+        "update",
+        "remove",
+        "move",
+        "the",
+        "a",
+        "in",
+        "of",
+        "to",
+        "for",
+        "on",
+        "with",
+        "and",
+        "修复",
+        "新增",
+        "更新",
+        "了",
+    ]
     return [*titles(), *(" ".join(pair) for pair in combinations(words, 2))]

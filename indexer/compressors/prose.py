@@ -44,8 +44,8 @@ _FILLER = re.compile(
         |got\ it|all\ (?:set|done|good|green|clean)|you(?:'re|\ are)\ (?:absolutely\ |completely\ )?(?:right
         |welcome)|sorry
         |hello|hi|hey|congratulations|success|fixed|finished|complete[d]?)
-        (?:[,!]?\ (?:now|it|that|this|them|so|then|here|there|for\ you|you|everything|all|again|work|job|idea|question|point
-        |very\ much|a\ lot|as\ requested|today|with\ that))*\ *[.!。！]*$
+        (?:[,!]?\ (?:now|it|that|this|them|so|then|here|there|for\ you|you|everything|all|again
+        |work|job|idea|question|point|very\ much|a\ lot|as\ requested|today|with\ that))*\ *[.!。！]*$
       | (?:(?:ok(?:ay)?|now|first|next|then|great|good|perfect|alright)[,.!]?\ )*(?:let\ me|let's|i'll
         |i\ will|i'm\ going\ to
         |i\ am\ going\ to|i\ need\ to|i\ should|i\ want\ to|we\ need\ to|time\ to)\b.*

@@ -222,7 +222,8 @@ def _observations(
 
 def index_row(conn: sqlite3.Connection, row_id: int) -> None:
     """Renew the index text of an observation from its row."""
-    sql = f"""SELECT g.session_db_id, (SELECT p.native_prompt_id FROM user_prompts p WHERE p.native_prompt_id = g.turn_id),
+    sql = f"""SELECT g.session_db_id,
+      (SELECT p.native_prompt_id FROM user_prompts p WHERE p.native_prompt_id = g.turn_id),
       {", ".join(f"o.{name}" for name in _COLUMNS)}
       FROM observations o JOIN observation_origins g ON g.observation_id = o.id WHERE o.id = ?"""
     session, uuid, *values = conn.execute(sql, (row_id,)).fetchone()

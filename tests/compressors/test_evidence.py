@@ -25,10 +25,13 @@ def of(folder: Path, *steps: tuple[object, ...]) -> Evidence:
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [
-        ("cd /home/dev/shop && pytest -q", "pytest -q"), ("FOO=1 make test", "make test"),
-        ("npm test 2>&1 | tail -20", "npm test"), ("ls", "ls"), ("cat > a.py <<EOF\nx\nEOF", "cat > a.py"),
+        ("cd /home/dev/shop && pytest -q", "pytest -q"),
+        ("FOO=1 make test", "make test"),
+        ("npm test 2>&1 | tail -20", "npm test"),
+        ("ls", "ls"),
+        ("cat > a.py <<EOF\nx\nEOF", "cat > a.py"),
     ],
-)  # fmt: skip
+)
 def test_a_command_is_said_without_what_is_around_it(command: str, wanted: str) -> None:
     assert evidence.bare_command(command) == wanted
 
@@ -36,11 +39,18 @@ def test_a_command_is_said_without_what_is_around_it(command: str, wanted: str) 
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [
-        ("python -m pytest -q tests/a.py", "pytest"), ("pytest tests/b.py -x", "pytest"), ("npm run build", "npm run build"),
-        ("npm test", "npm test"), ("uv run mypy .", "mypy"), ("cargo test --all", "cargo test"), ("python manage.py migrate", "manage.py migrate"),
-        ("docker compose up -d", "docker compose up"), ("./gradlew build", "gradlew build"), ("", ""),
+        ("python -m pytest -q tests/a.py", "pytest"),
+        ("pytest tests/b.py -x", "pytest"),
+        ("npm run build", "npm run build"),
+        ("npm test", "npm test"),
+        ("uv run mypy .", "mypy"),
+        ("cargo test --all", "cargo test"),
+        ("python manage.py migrate", "manage.py migrate"),
+        ("docker compose up -d", "docker compose up"),
+        ("./gradlew build", "gradlew build"),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_the_same_thing_tried_again_has_one_key(command: str, wanted: str) -> None:
     assert evidence.command_key(command) == wanted
 
@@ -49,12 +59,16 @@ def test_the_same_thing_tried_again_has_one_key(command: str, wanted: str) -> No
     ("output", "wanted"),
     [
         ("collected 3 items\nE   AssertionError: assert 4 == 3\n1 failed", "AssertionError: assert 4 == 3"),
-        ("Traceback (most recent call last):\n  File x\nModuleNotFoundError: No module named 'redis'", "ModuleNotFoundError: No module named 'redis'"),
+        (
+            "Traceback (most recent call last):\n  File x\nModuleNotFoundError: No module named 'redis'",
+            "ModuleNotFoundError: No module named 'redis'",
+        ),
         ("Exit code 2\nsrc/a.ts(3,1): error TS1005: ';' expected", "src/a.ts(3,1): error TS1005: ';' expected"),
         ("make: *** No rule to make target 'x'", "make: *** No rule to make target 'x'"),
-        ("错误：连接被拒绝", "错误：连接被拒绝"), ("", ""),
+        ("错误：连接被拒绝", "错误：连接被拒绝"),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_the_first_error_line(output: str, wanted: str) -> None:
     assert evidence.first_error(output) == wanted
 
@@ -62,12 +76,16 @@ def test_the_first_error_line(output: str, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("output", "wanted"),
     [
-        ("12 passed in 0.3s", "12 passed"), ("1 failed, 6 passed in 0.31s", "1 failed, 6 passed"),
-        ("Tests:       2 failed, 40 passed, 42 total", "2 failed, 40 passed"), ("test result: ok. 9 passed; 0 failed;", "9 passed"),
-        ("  12 passing (40ms)\n  1 failing", "1 failed, 12 passed"), ("Ran 7 tests in 0.1s\n\nOK", "7 passed"),
-        ("Ran 7 tests in 0.1s\n\nFAILED (failures=2)", "2 failed, 5 passed"), ("nothing here", ""),
+        ("12 passed in 0.3s", "12 passed"),
+        ("1 failed, 6 passed in 0.31s", "1 failed, 6 passed"),
+        ("Tests:       2 failed, 40 passed, 42 total", "2 failed, 40 passed"),
+        ("test result: ok. 9 passed; 0 failed;", "9 passed"),
+        ("  12 passing (40ms)\n  1 failing", "1 failed, 12 passed"),
+        ("Ran 7 tests in 0.1s\n\nOK", "7 passed"),
+        ("Ran 7 tests in 0.1s\n\nFAILED (failures=2)", "2 failed, 5 passed"),
+        ("nothing here", ""),
     ],
-)  # fmt: skip
+)
 def test_what_test_runners_report(output: str, wanted: str) -> None:
     assert evidence.tests_told(output) == wanted
 
@@ -81,11 +99,15 @@ def test_a_search_without_a_match_is_no_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [
-        ("git mv a.py b.py", ["a.py", "b.py"]), ("mv old/x.ts new/x.ts && ls", ["old/x.ts", "new/x.ts"]),
-        ("rm -f dead.py", ["dead.py"]), ("sed -i 's/a/b/' conf/app.ini", ["conf/app.ini"]),
-        ("cat > run.sh <<'EOF'\nx\nEOF", ["run.sh"]), ("cat > /tmp/x <<EOF\nx\nEOF", []), ("echo hi > /dev/null", []),
+        ("git mv a.py b.py", ["a.py", "b.py"]),
+        ("mv old/x.ts new/x.ts && ls", ["old/x.ts", "new/x.ts"]),
+        ("rm -f dead.py", ["dead.py"]),
+        ("sed -i 's/a/b/' conf/app.ini", ["conf/app.ini"]),
+        ("cat > run.sh <<'EOF'\nx\nEOF", ["run.sh"]),
+        ("cat > /tmp/x <<EOF\nx\nEOF", []),
+        ("echo hi > /dev/null", []),
     ],
-)  # fmt: skip
+)
 def test_files_that_a_command_says_it_writes(command: str, wanted: list[str], tmp_path: Path) -> None:
     assert [one.file for _, one in of(tmp_path, (run, command)).edits] == wanted
 

@@ -12,13 +12,26 @@ SOURCE = ("/p/shop/a.py",)
 @pytest.mark.parametrize(
     ("subject", "wanted"),
     [
-        ("fix: reject expired tokens", "bugfix"), ("fix(auth)!: reject", "bugfix"), ("feat(api): refunds", "feature"),
-        ("refactor: split", "refactor"), ("perf: cache the list", "refactor"), ("docs: readme", "change"), ("chore: fix lint", "change"),
-        ("Fix crash on empty cart", "bugfix"), ("Add refunds endpoint", "feature"), ("Rename OrderHandler", "refactor"),
-        ("Bump django to 5", "change"), ("WIP", "change"), ("修复: 按钮", "bugfix"), ("新增导出", "feature"), ("重构配置读取", "refactor"),
-        ("更新文档", "change"), ("Corrige el carrito", "bugfix"), ("ログインを修正しました", "bugfix"),
+        ("fix: reject expired tokens", "bugfix"),
+        ("fix(auth)!: reject", "bugfix"),
+        ("feat(api): refunds", "feature"),
+        ("refactor: split", "refactor"),
+        ("perf: cache the list", "refactor"),
+        ("docs: readme", "change"),
+        ("chore: fix lint", "change"),
+        ("Fix crash on empty cart", "bugfix"),
+        ("Add refunds endpoint", "feature"),
+        ("Rename OrderHandler", "refactor"),
+        ("Bump django to 5", "change"),
+        ("WIP", "change"),
+        ("修复: 按钮", "bugfix"),
+        ("新增导出", "feature"),
+        ("重构配置读取", "refactor"),
+        ("更新文档", "change"),
+        ("Corrige el carrito", "bugfix"),
+        ("ログインを修正しました", "bugfix"),
     ],
-)  # fmt: skip
+)
 def test_a_commit_is_of_the_kind_its_subject_names(subject: str, wanted: str) -> None:
     assert kinds.of_subject(subject, SOURCE) == wanted
 

@@ -9,18 +9,44 @@ from hypothesis import strategies as st
 from indexer.compressors import kinds, prose
 
 FILLER = [
-    "Done.", "Perfect!", "All set!", "You're absolutely right!", "Let me check the tests.", "Now let me run the build.",
-    "I'll start with the parser.", "Here's what I changed:", "Summary", "## Changes made", "Everything is working now.",
-    "All 112 tests pass.", "The tests pass.", "Would you like me to commit this?", "Let me know if anything is unclear.",
-    "I've made all the requested changes.", "The implementation is complete.",
-    "好的", "完成了。", "让我看看测试。", "好的，我来修改。", "以下是修改内容：", "总结", "所有测试都通过了。", "如果你还有其他需要，请告诉我。",
-]  # fmt: skip
+    "Done.",
+    "Perfect!",
+    "All set!",
+    "You're absolutely right!",
+    "Let me check the tests.",
+    "Now let me run the build.",
+    "I'll start with the parser.",
+    "Here's what I changed:",
+    "Summary",
+    "## Changes made",
+    "Everything is working now.",
+    "All 112 tests pass.",
+    "The tests pass.",
+    "Would you like me to commit this?",
+    "Let me know if anything is unclear.",
+    "I've made all the requested changes.",
+    "The implementation is complete.",
+    "好的",
+    "完成了。",
+    "让我看看测试。",
+    "好的，我来修改。",
+    "以下是修改内容：",
+    "总结",
+    "所有测试都通过了。",
+    "如果你还有其他需要，请告诉我。",
+]
 TELLING = [
-    "Fixed the login timeout.", "The cache key lacked the tenant id.", "I added a retry to the client.",
-    "Tests now run in parallel, which halves the build time.", "No index is used on orders.user_id.",
-    "修复了登录超时问题", "缓存键缺少租户编号", "新增了导出按钮",
-    "Se corrigió el error", "ログインを修正しました",
-]  # fmt: skip
+    "Fixed the login timeout.",
+    "The cache key lacked the tenant id.",
+    "I added a retry to the client.",
+    "Tests now run in parallel, which halves the build time.",
+    "No index is used on orders.user_id.",
+    "修复了登录超时问题",
+    "缓存键缺少租户编号",
+    "新增了导出按钮",
+    "Se corrigió el error",
+    "ログインを修正しました",
+]
 
 
 def units(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from transcripts import Transcript
 from indexer.compressors.base import Observation, Summary, Turn, WorkItem
 from indexer.store import memories, turns
 from indexer.store.memories import Change, Made
+from indexer.text import content_hash
 
 DAY = 86_400_000
 TURN = Turn("t1", None, 1, 0, "go", "/home/dev/shop", 5 * DAY, (), (), (), 0)
@@ -93,7 +94,7 @@ def test_of_what_is_said_twice_the_earliest_stands(conn: sqlite3.Connection) -> 
 def test_content_hash_is_that_of_claude_mem(conn: sqlite3.Connection) -> None:
     put(conn, seen("a"))
     memory, hashed = conn.execute("SELECT memory_session_id, content_hash FROM observations").fetchone()
-    assert hashed == memories.content_hash(memory, "a", "why")
+    assert hashed == content_hash(memory, "a", "why")
 
 
 def test_a_row_keeps_its_id_as_long_as_its_turn_and_slot_do(conn: sqlite3.Connection) -> None:

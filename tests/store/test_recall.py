@@ -20,7 +20,8 @@ def memory() -> Searchable:
 def item(conn: sqlite3.Connection, key: str, status: str, time: int, project: str = "p", session: str = "s") -> None:
     fields = json.dumps({"key": key, "subject": key.title(), "status": status})
     conn.execute(
-        "INSERT INTO work_state_entries (project, project_key, list_name, fields, created_at_epoch) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO work_state_entries (project, project_key, list_name, fields, created_at_epoch) "
+        "VALUES (?, ?, ?, ?, ?)",
         (project, project, session, fields, time),
     )
 

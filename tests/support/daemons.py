@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from indexer.compressors.base import Compressor
 from indexer.config import Config, load
 from indexer.daemon import STATUS, Daemon
 from indexer.files.watch import HOT, SWEEP, Change, Watch, WatchStatus
@@ -61,6 +62,7 @@ class Service:
     hand: Hand = field(default_factory=Hand)
     now: float = 1000.0
     late: float = 0.0
+    compressor: Compressor | None = None
     daemon: Daemon = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,6 +70,7 @@ class Service:
             self.config,
             self.source,
             {},
+            compressor=self.compressor,
             watch=self.hand,
             clock=lambda: self.now,
             wall=lambda: time.time() + self.late,
