@@ -816,6 +816,7 @@ def test_a_turn_appended_is_remembered_without_any_command(home: Path, root: Pat
     edited(session, "a cart")
     path = session.write(root)
     service = remembering(home, root)
+    service.late = -1e7  # the session is not idle yet
     service.settle()
     assert observed(home) == []
     edited(session, "a till")
