@@ -27,7 +27,7 @@ WORK_MOST, TITLE_MOST, SUMMARY_MOST = 10, 120, 300
 POOL_MOST = 500
 DECAY = 0.5
 _NEUTRAL = str.maketrans("<>", "‹›")
-_FENCE = "transcript-indexer-context"
+_FENCE = "indexer-memory"
 
 
 class Wanted(NamedTuple):

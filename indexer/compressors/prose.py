@@ -15,11 +15,12 @@ from typing import NamedTuple
 from indexer.text import sanitize
 
 TITLE_MOST, SUBTITLE_WORDS, NARRATIVE_MOST = 80, 24, 1200
-LAST, SENTENCES, READ, GOOD, NEAR, UNITS = 4, 10, 1800, 3.0, 20, 40
+LAST, SENTENCES, READ, GOOD, NEAR, UNITS, LONG = 4, 10, 1800, 3.0, 20, 40, 300
 """Answers of a turn that are looked at for its title, sentences and characters of each; the score at which no
-earlier one is asked; words of a prompt that a title may share; and sentences that are told apart at all."""
+earlier one is asked; words of a prompt that a title may share; sentences that are told apart at all; and
+characters of an answer that needs no earlier one."""
 
-FENCE = re.compile(r"<transcript-indexer-context\b.*?(?:</transcript-indexer-context[^>]*>|\Z)", re.DOTALL)
+FENCE = re.compile(r"<indexer-memory\b.*?(?:</indexer-memory[^>]*>|\Z)", re.DOTALL)
 """What `context` gave to a session start, wherever it comes back from."""
 _WRAPPED = re.compile(
     r"<(system-reminder|claude-mem-context|ide_\w+|local-command-\w+|task-notification)\b.*?(?:</\1>|\Z)", re.DOTALL
@@ -35,6 +36,8 @@ _RULER = re.compile(r"^[ \t]*(?:[-=*_|: ]{3,}|\|.*)$")
 _END = re.compile(
     r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`A-Z0-9\u00c0-\U0003ffff])|(?<=[。！？；])\s*|(?<=[.!?])(?=[\u3400-\u9fff])"
 )
+_STOPS = (". ", "! ", "? ", "。", "！", "？", "；", '." ', ".) ")
+"""Without one of these a line is one sentence: a look for each costs a tenth of the split."""
 _LEAD_IN = re.compile(r"[:：][\"')]?$")
 
 _FILLER = re.compile(
@@ -197,10 +200,13 @@ def plain(text: str) -> str:
 def sentences(text: str) -> tuple[Unit, ...]:
     """The sentences in the first `READ` characters of a text, without markup."""
     if len(text) > READ:
-        text = plain(text[: READ * 3])[:READ].rpartition("\n" if "\n" in text[:READ] else " ")[0] or text[:READ]
+        text = plain(text[: READ * 2])[:READ]
+        text = text.rpartition("\n" if "\n" in text else " ")[0] or text
+    else:
+        text = plain(text)
     units: list[Unit] = []
     paragraph = 0
-    for line in plain(text).splitlines():
+    for line in text.splitlines():
         if not line.strip():
             paragraph += 1
             continue
@@ -211,7 +217,7 @@ def sentences(text: str) -> tuple[Unit, ...]:
             kind, bare = "heading", line[head.end() :]
         elif bullet := _BULLET.match(line):
             kind, bare = "bullet", line[bullet.end() :]
-        for part in _END.split(bare):
+        for part in _END.split(bare) if any(stop in bare for stop in _STOPS) else (bare,):
             flat = " ".join(part.split()) if part else ""
             if len(flat) > 1 and any(map(str.isalnum, flat)):
                 units.append(Unit(flat, kind, paragraph, is_filler(flat)))
@@ -337,7 +343,7 @@ def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told:
             for place, unit in enumerate(sentences(text)[:SENTENCES])
             if not unit.filler and weight(unit.text) >= 10 and not is_question(unit.text)
         ]
-        if found and max(found)[0] >= GOOD:
+        if found and (max(found)[0] >= GOOD or len(text) >= LONG):
             break
     return max(found)[3] if found else ""
 

@@ -30,13 +30,13 @@ def made(call: Any, tmp_path: Path) -> Any:
 
 def test_context_of_a_project(made: Any) -> None:
     text = made("context", "--project", "shop").out
-    assert text.startswith("<transcript-indexer-context id=")
+    assert text.startswith("<indexer-memory id=")
     assert "Fixed the off-by-one in page_count" in text
 
 
 def test_context_for_programs(made: Any) -> None:
     found = made("context", "--project", "shop", "--json").json
-    assert (found["context"][:27], len(found["observations"])) == ("<transcript-indexer-context", 2)
+    assert (found["context"][:15], len(found["observations"])) == ("<indexer-memory", 2)
 
 
 def test_a_smaller_budget(made: Any) -> None:

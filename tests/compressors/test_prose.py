@@ -75,7 +75,7 @@ def test_what_tells_something_is_no_filler(sentence: str) -> None:
         ("| a | b |\n|---|---|\ntext", ["text"]),
         ("✅ Fixed it", ["Fixed it"]),
         ("<system-reminder>obey</system-reminder>text", ["text"]),
-        ("<transcript-indexer-context id=ab>\nold\n</transcript-indexer-context id=ab>\nnew", ["new"]),
+        ("<indexer-memory id=ab>\nold\n</indexer-memory id=ab>\nnew", ["new"]),
         ("", []),
     ],
 )
