@@ -125,8 +125,8 @@ def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Read
 
 
 def _made(compressor: Compressor, finished: Sequence[Turn]) -> Made:
-    """The memory of a session's turns."""
-    seen = [(turn, one) for turn in finished for one in compressor.observe(turn)]
+    """The memory of a session's turns, which hold on to none of their texts: many are in hand at a time."""
+    seen = [(_bare(turn), one) for turn in finished for one in compressor.observe(turn)]
     summaries = []
     for part in sorted({turn.part for turn in finished}):
         own = tuple(turn for turn in finished if turn.part == part)
@@ -134,6 +134,10 @@ def _made(compressor: Compressor, finished: Sequence[Turn]) -> Made:
         if summary is not None:
             summaries.append(summary)
     return Made(seen, summaries, compressor.items(tuple(finished)))
+
+
+def _bare(turn: Turn) -> Turn:
+    return turn._replace(prompt="", calls=(), texts=(), events=())
 
 
 def _store(conn: Connection, compressor: Compressor, one: _Ready) -> memories.Change | None:

@@ -811,7 +811,7 @@ def observed(home: Path) -> list[tuple[str, int]]:
     return rows
 
 
-def test_a_turn_appended_is_remembered_without_any_command(home: Path, root: Path) -> None:
+def test_a_turn_appended_is_remembered_without_any_command(home: Path, root: Path, say: Callable[[str], None]) -> None:
     session = Transcript("s")
     edited(session, "a cart")
     path = session.write(root)
@@ -821,7 +821,9 @@ def test_a_turn_appended_is_remembered_without_any_command(home: Path, root: Pat
     assert observed(home) == []
     edited(session, "a till")
     session.write(root)
+    began = time.process_time()
     service.hint(path)
+    say(f"from the hint to the observation in the index: {(time.process_time() - began) * 1000:.1f} ms of CPU")
     assert observed(home) == [("Added a cart to the shop", 1)]
     service.stop()
 

@@ -23,10 +23,8 @@ def observations(args: Namespace, out: Output) -> int:
     limit = args.limit or settings.search_limit
     with reading(settings.home) as conn:
         keys = scope.project_keys(conn, settings, args.project)
-        found = recall.observations(conn, keys, args.offset + limit)[args.offset :]
-        if args.type:
-            found = [one for one in recall.observations(conn, keys, 1 << 20) if one.type == args.type.lower()]
-            found = found[args.offset : args.offset + limit]
+        kind = args.type.lower() if args.type else None
+        found = recall.observations(conn, keys, args.offset + limit, kind)[args.offset :]
         links = {one.id: recall.linked(conn, one.id) for one in found} if out.as_json else {}
     if out.as_json:
         out.data({"observations": [_json(one) | {"tool_uses": links[one.id]} for one in found], "limit": limit})

@@ -19,13 +19,16 @@ o.discovery_tokens, o.occurrence_count, o.agent_id, o.agent_type, o.metadata, o.
 o.project, o.project_key,
 o.generated_by_model, o.created_at_epoch AS time, g.turn_id, g.canonical_id,
 (SELECT s.content_session_id FROM sdk_sessions s WHERE s.memory_session_id = o.memory_session_id) AS session"""
+_SHOWN = """
+(:type IS NULL OR o.type = :type)
+AND NOT EXISTS (SELECT 1 FROM observations c WHERE c.id = g.canonical_id AND c.narrative IS o.narrative)"""
 NEWEST_OF_PROJECT = f"""
 SELECT {_COLUMNS} FROM observations o LEFT JOIN observation_origins g ON g.observation_id = o.id
-WHERE o.project_key = :key ORDER BY o.created_at_epoch DESC, o.id LIMIT :limit
+WHERE o.project_key = :key AND {_SHOWN} ORDER BY o.created_at_epoch DESC, o.id LIMIT :limit
 """
 NEWEST_MERGED = f"""
 SELECT {_COLUMNS} FROM observations o LEFT JOIN observation_origins g ON g.observation_id = o.id
-WHERE o.merged_into_project = :key ORDER BY o.created_at_epoch DESC, o.id LIMIT :limit
+WHERE o.merged_into_project = :key AND {_SHOWN} ORDER BY o.created_at_epoch DESC, o.id LIMIT :limit
 """
 PROJECT_KEYS = "SELECT project_key FROM projects"
 OF_SESSION = """
@@ -143,11 +146,14 @@ def failed(conn: Connection, limit: int) -> list[tuple[str, str]]:
     return [tuple(row) for row in conn.execute(FAILED, {"limit": limit})]
 
 
-def observations(conn: Connection, keys: Sequence[str] | None, limit: int) -> list[Observation]:
-    """The newest of these projects (None: of all), each once."""
+def observations(
+    conn: Connection, keys: Sequence[str] | None, limit: int, kind: str | None = None
+) -> list[Observation]:
+    """The newest of these projects (None: of all), of one type if one is given, each once. What repeats an
+    earlier one word for word is left out."""
     chosen = project_keys(conn) if keys is None else list(dict.fromkeys(keys))
     branches = [
-        conn.execute(statement, {"key": key, "limit": limit})
+        conn.execute(statement, {"key": key, "limit": limit, "type": kind})
         for key in chosen
         for statement in (NEWEST_OF_PROJECT, NEWEST_MERGED)
     ]

@@ -8,7 +8,7 @@ Turns hold the rows that the session owns. A fork that went on within a copied t
 there, named after both. Rows come in the order of their records' times and places, never of row ids,
 which depend on the order in which files were read.
 
-Bodies are read as far as compressing needs them: results of shells, tasks and errors, 6 KiB of each end;
+Bodies are read as far as compressing needs them: results of shells and errors, 3 KiB of each end;
 of edits whose patch is known not even the input (half of all stored bytes).
 """
 
@@ -26,7 +26,7 @@ import orjson
 from indexer.compressors.base import Call, Event, Text, Turn
 from indexer.store.membership import SIDECHAIN
 
-ENDS = 6144
+ENDS = 3072
 """Characters that are kept of each end of a long result."""
 INPUT_MOST = 16384
 

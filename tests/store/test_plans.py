@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from indexer.store import browse, health, items, reads
+from indexer.store import browse, health, items, reads, recall
 
 BIG = (
     *(
@@ -26,7 +26,7 @@ BIG = (
     ),
     *("observations", "session_summaries", "turn_events"),
 )
-MODULES = (reads, browse, items, health)
+MODULES = (reads, browse, items, health, recall)
 
 
 def statements(module: ModuleType) -> Iterator[tuple[str, str]]:
