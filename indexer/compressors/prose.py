@@ -15,11 +15,13 @@ from typing import NamedTuple
 from indexer.text import sanitize
 
 TITLE_MOST, SUBTITLE_WORDS, NARRATIVE_MOST = 80, 24, 1200
-LAST, SENTENCES, READ, GOOD, NEAR, UNITS, LONG = 4, 10, 1800, 3.0, 20, 40, 300
+LAST, SENTENCES, READ, GOOD, NEAR, UNITS, LONG = 4, 10, 1500, 3.0, 16, 40, 300
 """Answers of a turn that are looked at for its title, sentences and characters of each; the score at which no
 earlier one is asked; words of a prompt that a title may share; sentences that are told apart at all; and
 characters of an answer that needs no earlier one."""
 
+START = 320
+"""Characters of a prompt that mostly hold its first sentence."""
 FENCE = re.compile(r"<indexer-memory\b.*?(?:</indexer-memory[^>]*>|\Z)", re.DOTALL)
 """What `context` gave to a session start, wherever it comes back from."""
 _WRAPPED = re.compile(
@@ -249,7 +251,12 @@ def trimmed(sentence: str) -> str:
 @lru_cache(maxsize=64)
 def asked(prompt: str) -> str:
     """The first sentence of a prompt that says something, without its politeness; "" if none does."""
-    for unit in sentences(prompt):
+    found = _asked(sentences(prompt[:START]))
+    return found or (_asked(sentences(prompt)) if len(prompt) > START else "")
+
+
+def _asked(units: Sequence[Unit]) -> str:
+    for unit in units:
         text, before = unit.text, None
         while before != text:
             before, text = text, _POLITE.sub("", text, count=1)
@@ -266,14 +273,16 @@ def weight(text: str) -> int:
 
 @lru_cache(maxsize=16)
 def words(text: str) -> frozenset[str]:
-    """Content words of the start of a text, lower case; of unspaced scripts pairs of characters."""
-    found: set[str] = set()
-    for word in _WORD.findall(text[:800].lower()):
+    """The first content words of a text, lower case; of unspaced scripts pairs of characters."""
+    found: dict[str, None] = {}
+    for word in _WORD.findall(text[:600].lower()):
         if _UNSPACED.match(word):
-            found.update(word[i : i + 2] for i in range(len(word) - 1))
+            found.update(dict.fromkeys(word[i : i + 2] for i in range(min(len(word) - 1, NEAR))))
         elif word not in _STOP:
-            found.add(word.rstrip("."))
-    return frozenset(sorted(found, key=lambda word: (-len(word), word))[:NEAR])
+            found[word.rstrip(".")] = None
+        if len(found) >= NEAR:
+            break
+    return frozenset(list(found)[:NEAR])
 
 
 def title(sentence: str) -> str:
