@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from indexer import compress as compressing
 from indexer import control, events, renewal
 from indexer import forget as forgetting
 from indexer import rescan as rescanning
 from indexer.archive.sink import ArchiveSink
+from indexer.compressors.base import Compressor
+from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.errors import Busy
 from indexer.notify import Notifier
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store.connection import WriterLock, open_writer, translated
+from indexer.store import duplicates, recall
+from indexer.store.connection import Connection, WriterLock, open_writer, transaction, translated
 from indexer.store.migrations import migrate
+from indexer.store.reads import reading
 
 if TYPE_CHECKING:
     from indexer.doctor import Finding
@@ -31,6 +37,11 @@ def source() -> Source:
     return ClaudeCode()
 
 
+def compressor() -> Compressor:
+    """What turns are made into memory with: rules, which cost nothing and leave the machine never."""
+    return Rules()
+
+
 def sinks(config: Config) -> tuple[forgetting.Sink, ...]:
     """What keeps texts beside the database, and must let go of them when they are forgotten."""
     return (ArchiveSink(config.home),)
@@ -40,7 +51,9 @@ def rescan(
     config: Config, tell: Callable[[rescanning.Progress], None] | None = None, *, rebuild: bool = False
 ) -> rescanning.Report:
     """See rescan.rescan."""
-    return rescanning.rescan(config, source(), dict(os.environ), tell, rebuild=rebuild, sinks=sinks(config))
+    return rescanning.rescan(
+        config, source(), dict(os.environ), tell, rebuild=rebuild, sinks=sinks(config), compressor=compressor()
+    )
 
 
 def redact(config: Config) -> renewal.Report:
@@ -55,6 +68,42 @@ def doctor(config: Config, env: Mapping[str, str]) -> list[Finding]:
     return examine(Patient(config, source(), env))
 
 
+def compress(config: Config) -> compressing.Done:
+    """Make memory of what is pending. Raises Busy, NoDatabase, CorruptDatabase, NewerDatabase."""
+    with _writing(config) as conn:
+        return compressing.all_of(conn, compressor(), merge=config.dedup_enabled)
+
+
+def scan(config: Config) -> int:
+    """Compare the titles of every project; returns how many pairs are alike. Raises as `compress`."""
+    with _writing(config) as conn, transaction(conn):
+        return sum(compressing.propose(conn, key) for key in recall.project_keys(conn))
+
+
+def decide(config: Config, first: int, second: int, *, merge: bool) -> bool:
+    """Keep what a person decided on a pair of observations; False if they are no candidates."""
+    with _writing(config) as conn, transaction(conn):
+        return duplicates.decide(conn, first, second, merge=merge)
+
+
+@contextmanager
+def _writing(config: Config) -> Iterator[Connection]:
+    """The present database for writing, by this process alone."""
+    with reading(config.home):
+        pass  # there is a memory, and it can be read
+    lock = WriterLock(config.home)
+    try:
+        with translated():
+            conn = open_writer(config.home)
+            try:
+                migrate(conn)
+                yield conn
+            finally:
+                conn.close()
+    finally:
+        lock.release()
+
+
 def watch(config: Config, stop: threading.Event) -> None:
     """Follow the transcripts until `stop` is set. Raises Busy when another process does, unless a service
     manager runs us: it would give up after a few tries, so there we wait for the other to end."""
@@ -64,7 +113,7 @@ def watch(config: Config, stop: threading.Event) -> None:
     notifier = Notifier()
     while not stop.is_set():
         try:
-            daemon = Daemon(config, source(), dict(os.environ), sinks=sinks(config))
+            daemon = Daemon(config, source(), dict(os.environ), sinks=sinks(config), compressor=compressor())
         except Busy as error:
             if not notifier.managed:
                 raise

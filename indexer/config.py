@@ -61,6 +61,10 @@ class Config:
     redact_secret_files: tuple[str, ...]
     redact_rules: tuple[UserRule, ...]
     search_limit: int
+    dedup_enabled: bool
+    context_budget: int
+    context_observations: int
+    ranking_alpha: float
     log_level: str
     log_format: str
     origins: Mapping[str, str] = field(compare=False, repr=False)
@@ -305,6 +309,10 @@ _SETTINGS = {
     "redact.secret_files": _Setting("redact_secret_files", _file_globs, lambda text: text.split(os.pathsep), list),
     "redact.rule": _Setting("redact_rules", _rules, None, _plain_rules),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
+    "dedup.enabled": _Setting("dedup_enabled", _truth, _read_truth),
+    "context.budget": _Setting("context_budget", _whole(400, 9_000), _read_number),
+    "context.observations": _Setting("context_observations", _whole(1, 500), _read_number),
+    "ranking.alpha": _Setting("ranking_alpha", _number(0, 100), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }

@@ -17,10 +17,11 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from indexer import condition, control, events, logfile, status_file
+from indexer import compress, condition, control, events, logfile, status_file
 from indexer.archive.catch_up import catch_up
 from indexer.archive.keep import Archive
 from indexer.archive.renew import renew
+from indexer.compressors.base import Compressor
 from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
@@ -48,6 +49,8 @@ ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
 WAITED = 10
 """Of these, so many are those that have waited longest."""
+SESSIONS = 8
+"""Sessions that are compressed before hints are looked at again: some 20 ms."""
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 UPGRADE_SECONDS = 1800.0
@@ -71,6 +74,7 @@ class Daemon:
         source: Source,
         env: Mapping[str, str],
         *,
+        compressor: Compressor | None = None,
         watch: Watch | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -78,7 +82,7 @@ class Daemon:
     ) -> None:
         self._sinks = sinks
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
-        self._roots = config.roots or default_roots(env)
+        self._roots, self._compressor = config.roots or default_roots(env), compressor
         pace = Pace(
             config.debounce_ms / 1000, config.max_delay_ms / 1000, config.sweep_seconds, config.hot_sweep_seconds,
             config.poll_seconds,
@@ -136,6 +140,8 @@ class Daemon:
                 set_aliases(conn, self._config.aliases)
                 exclusions.adopt(conn, self._exclusion)
             self._finish_forgetting(conn, wait=True)
+            if self._compressor is not None:
+                compress.begin(conn, self._compressor, merge=self._config.dedup_enabled)
         self._database = identity(self._config.home)
         return conn
 
@@ -174,9 +180,9 @@ class Daemon:
 
     def step(self) -> bool:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
-        now = self._clock()
+        now, served, unfinished = self._clock(), False, False
         change = self._watch.poll(now)
-        served, more = False, change is None and self._has_more()
+        more = change is None and self._has_more()
         try:
             with translated():
                 if change is not None:
@@ -191,6 +197,7 @@ class Daemon:
                     self._work()
                     self._tend(now)
                     self._catch_up()
+                    unfinished = self._remember()
                     self._recover()
                     self._look_after(now)
         except (CorruptDatabase, NewerDatabase):
@@ -200,7 +207,7 @@ class Daemon:
         self._report(now)
         self._tell(now)
         waiting = bool(self._pending or self._behind) or self._renewing or self._has_more()
-        return change is not None or served or (waiting and now >= self._retry_at)
+        return change is not None or served or unfinished or (waiting and now >= self._retry_at)
 
     def _has_more(self) -> bool:
         """Whether a sweep has left out something, and what it handed over is read. Where nothing of that could
@@ -345,6 +352,16 @@ class Daemon:
         self._ingest.behind.clear()
         if self._archive is not None and self._behind and not self._pending:
             catch_up(self._conn, self._archive, self._source, self._behind.pop())
+
+    def _remember(self) -> bool:
+        """Compress what has been read, a few sessions at a time; says whether there is more. A backlog of
+        files comes first: its turns would be made again and again while they grow."""
+        if self._compressor is None or self._pending:
+            return False
+        done = compress.run(self._conn, self._compressor, limit=SESSIONS, merge=self._config.dedup_enabled)
+        if done.observations:
+            self._worked_at = self._clock()
+        return done.sessions == SESSIONS
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""

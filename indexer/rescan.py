@@ -20,10 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from indexer import compress
 from indexer.archive.catch_up import catch_up
 from indexer.archive.chunks import Shelf
 from indexer.archive.keep import Archive
 from indexer.archive.renew import renew
+from indexer.compressors.base import Compressor
 from indexer.config import Config
 from indexer.exclude import Exclusion
 from indexer.files.discover import Found, Survey, default_roots, survey
@@ -69,7 +71,8 @@ class Progress(NamedTuple):
 
 class Report(NamedTuple):
     """What a rescan did. problems: (path, reason). sample: the bundled sample was read. files_archived: in a
-    rebuild, files that no longer stand on disk and were read from the archive."""
+    rebuild, files that no longer stand on disk and were read from the archive. observations: made or made
+    anew."""
 
     files_total: int
     files_read: int
@@ -82,6 +85,7 @@ class Report(NamedTuple):
     seconds: float
     sample: bool
     files_archived: int = 0
+    observations: int = 0
 
 
 class _Meter:
@@ -144,8 +148,10 @@ def rescan(
     *,
     rebuild: bool = False,
     sinks: Sequence[Sink] = (),
+    compressor: Compressor | None = None,
 ) -> Report:
-    """Bring the memory of `config.home` up to date with the roots; rebuild: make all of it anew.
+    """Bring the memory of `config.home` up to date with the roots, and its finished turns into memory;
+    rebuild: make all of it anew.
 
     Raises Busy when another process writes there, CorruptDatabase, NewerDatabase, IndexerError.
     """
@@ -154,11 +160,12 @@ def rescan(
         with _uncollected(), translated():
             redact = redactor(config)
             if rebuild and _holds_something(config.home):
-                report = _rebuild(config, source, env, tell, redact)
+                report = _rebuild(config, source, env, tell, redact, compressor)
             else:
                 with _store(config.home, sinks) as (conn, limit):
                     seen, sample = _find(conn, config, source, env)
                     report = _fill(conn, limit, _Job(config, source, seen, sample, tell, redact))
+                    report = report._replace(observations=_remember(conn, compressor, config))
             _take_back(config.home, sinks)
         return report
     finally:
@@ -179,6 +186,7 @@ def _rebuild(
     env: dict[str, str],
     tell: Callable[[Progress], None] | None,
     redact: Redactor,
+    compressor: Compressor | None,
 ) -> Report:
     with closing(open_writer(config.home)) as conn:
         seen, sample = _find(conn, config, source, env)
@@ -195,6 +203,7 @@ def _rebuild(
         with transaction(side):
             again.begin(old, kept, seen.found)
         report = _fill(side, BULK, job, again)
+        report = report._replace(observations=_remember(side, compressor, config))
         bulk.publish(side, config.home)
     except BaseException:
         bulk.discard(side, config.home)
@@ -340,6 +349,13 @@ def _finish(conn: Connection, config: Config, source: Source, archive: Archive |
 
 def _resolver(config: Config) -> Resolver:
     return Resolver(config.environments, git_remote=config.git_remote)
+
+
+def _remember(conn: Connection, compressor: Compressor | None, config: Config) -> int:
+    """Compress every finished turn that is not; returns how many observations that made."""
+    if compressor is None:
+        return 0
+    return compress.all_of(conn, compressor, merge=config.dedup_enabled).observations
 
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:

@@ -25,7 +25,7 @@ FLOORS = (
     ("errors", "failpoints", "logfile", "metrics", "notify", "status_file"),
     ("control", "keyfile"),
     ("records", "text", "condition"),
-    ("git_files", "sources.base"),
+    ("git_files", "sources.base", "compressors.base"),
     ("redaction_rules", "redaction_screen", "tags"),
     ("redact",),
     ("project", "events", "share"),

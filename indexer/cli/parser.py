@@ -71,9 +71,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     for add in (
-        _watch, _rescan, _redact, _search, _show, _sessions, _projects, _project, _status, _stats, _metrics, _archive,
-        _forget, _backup, _export, _completions, _doctor, _mcp, _hook, _service, _config,
-    ):  # fmt: skip
+        *(_watch, _rescan, _redact, _search, _show, _observations, _summary, _work, _context, _compress, _dedup),
+        *(_sessions, _projects, _project, _status, _stats, _metrics, _archive, _forget, _backup, _export),
+        *(_completions, _doctor, _mcp, _hook, _service, _config),
+    ):
         add(commands)
     return parser
 
@@ -254,6 +255,59 @@ def _show(commands: Any) -> None:
         commands, "show", "indexer.cli.show:show", "show one result or session in whole, with its context"
     )
     parser.add_argument("id", metavar="ID", help="as prompt:12, tool_use:7, a session id or the start of one")
+
+
+def _observations(commands: Any) -> None:
+    parser = _command(
+        commands, "observations", "indexer.cli.memory:observations", "list what was learned and done, the newest first"
+    )
+    _some(parser)
+    parser.add_argument("--type", metavar="TYPE", help="bugfix, feature, refactor, change, discovery, decision")
+    parser.add_argument("--offset", metavar="N", type=_count(0), default=0, help="leave out the first N")
+
+
+def _summary(commands: Any) -> None:
+    parser = _command(commands, "summary", "indexer.cli.memory:summary", "show what a session came to")
+    parser.add_argument("id", metavar="SESSION", help="a session id or the start of one")
+
+
+def _work(commands: Any) -> None:
+    parser = _command(commands, "work", "indexer.cli.memory:work", "list what is open in agents' to-do lists")
+    _some(parser)
+    parser.add_argument("--all", action="store_true", help="what is done or dropped too")
+
+
+def _compress(commands: Any) -> None:
+    parser = _command(
+        commands, "compress", "indexer.cli.memory:compress", "make observations of finished turns that have none"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say how much there is to do, and what it costs")
+
+
+def _context(commands: Any) -> None:
+    parser = _command(
+        commands, "context", "indexer.cli.remembering:context", "print what a session of a project should know"
+    )
+    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (default: here)")
+    parser.add_argument("--budget", metavar="N", type=_count(400), help="characters at most, up to 9000")
+
+
+def _dedup(commands: Any) -> None:
+    parser = _command(commands, "dedup", "", "see and decide which observations say the same")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    run = "indexer.cli.remembering:"
+    listed = _sub(actions, "candidates", run + "candidates", "pairs of titles that are alike, the most alike first")
+    listed.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
+    for name, text in (("accept", "merge a pair into its earlier"), ("dismiss", "keep a pair apart for good")):
+        pair = _sub(actions, name, run + name, text)
+        pair.add_argument("first", metavar="ID", help="as observation:12")
+        pair.add_argument("second", metavar="ID", help="as observation:15")
+    _sub(actions, "scan", run + "scan", "compare all titles now")
+
+
+def _some(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
+    parser.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
 
 
 def _sessions(commands: Any) -> None:

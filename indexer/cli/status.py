@@ -19,7 +19,7 @@ from indexer import config, status_file
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
-from indexer.store import archive, exclusions, health, sizes
+from indexer.store import archive, exclusions, health, recall, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -36,6 +36,8 @@ _WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_a
 
 class _Status(NamedTuple):
     counts: Counts
+    made: recall.Counts
+    failed: list[tuple[str, str]]
     database: Path
     size: int
     wal: int
@@ -84,6 +86,8 @@ def _look(conn: Connection, settings: config.Config, limit: int, all_sizes: bool
     writer = writer_alive(home)
     return _Status(
         counts=counts(conn),
+        made=recall.counts(conn),
+        failed=recall.failed(conn, limit),
         database=database,
         size=_bytes_of(database),
         wal=_bytes_of(database.with_name(database.name + "-wal")),
@@ -134,7 +138,9 @@ def _watcher(home: Path, writer: int) -> dict[str, Any] | None:
 def _status_json(found: _Status) -> dict[str, object]:
     statuses = Counter(file.status for file in found.files)
     return {
-        "counts": found.counts._asdict(),
+        "counts": found.counts._asdict() | _made_json(found.made),
+        "failed": [{"session": session, "error": error} for session, error in found.failed],
+        "budget": {"provider": "rules", "tokens_today": 0, "calls_today": 0},
         "database": {
             "path": str(found.database),
             "size_bytes": found.size,
@@ -171,6 +177,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("of that", _sizes(found.sizes)),
         ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
+        ("remembers", _remembers(found.made)),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", behind),
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
@@ -190,6 +197,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     for file in found.files:
         if file.status == "unreadable":
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
+    for session, error in found.failed:
+        yield f"{out.style.bad('not compressed')} {one_line(session)}: {one_line(error)}"
     yield from _letters(found)
 
 
@@ -217,6 +226,26 @@ def _holds(counts: Counts) -> str:
         many(counts.tool_uses, "tool use"),
         many(counts.assistant_messages, "answer"),
         many(counts.projects, "project"),
+    )
+
+
+def _made_json(made: recall.Counts) -> dict[str, int]:
+    """Sessions are compressed whole: those with turns to look at, and those that could not be."""
+    return {
+        "observations": made.observations,
+        "summaries": made.summaries,
+        "pending_turns": made.pending_sessions,
+        "failed_turns": made.failed_sessions,
+    }
+
+
+def _remembers(made: recall.Counts) -> str:
+    summaries = f"{made.summaries:,} summaries" if made.summaries != 1 else "1 summary"
+    return aside(
+        many(made.observations, "observation"),
+        summaries,
+        f"{many(made.pending_sessions, 'session')} to compress" if made.pending_sessions else "",
+        f"{many(made.failed_sessions, 'session')} could not be" if made.failed_sessions else "",
     )
 
 

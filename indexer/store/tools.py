@@ -142,6 +142,7 @@ class Tools:
         if row is not None:
             if row.result_uuid is None or self._placer.leads(context, row.result_uuid):
                 self._answer(row, answer)
+                self._placer.filled.add(row.session)
             return
         if context.mode is FILL:
             return  # it waits already, or its best copy has found a call

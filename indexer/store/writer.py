@@ -39,6 +39,7 @@ from indexer.store.rows import Rows
 from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions, set_title
 from indexer.store.tools import Tools
 from indexer.store.turn_events import TurnEvents
+from indexer.store.turns import touch
 
 NOTHING_EXCLUDED = Exclusion()
 Times: TypeAlias = list[tuple[int | None, str]]
@@ -380,6 +381,7 @@ class Writer:
         private.suppress(self._conn, sessions)
         numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
         numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
+        touch(self._conn, sorted({session.id for session in sessions} | self._placer.filled))
 
     def _rivals(self, session: Session, files: dict[int, FileRow]) -> None:
         """A session's age has changed after its records came in. Where it should now own what another

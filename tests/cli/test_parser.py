@@ -32,6 +32,9 @@ EXAMPLES = {
     "backup": ["copy.db"],
     "export": ["8c1f"],
     "completions": ["bash"],
+    "summary": ["8c1f"],
+    "dedup accept": ["observation:1", "observation:2"],
+    "dedup dismiss": ["1", "2"],
 }
 
 
@@ -46,6 +49,8 @@ def test_the_commands() -> None:
         *("metrics", "backup", "export", "completions"),
         *("service install", "service uninstall", "service status", "service logs"),
         *("config show", "config path", "config init"),
+        *("observations", "summary", "work", "context", "compress"),
+        *("dedup candidates", "dedup accept", "dedup dismiss", "dedup scan"),
     }
 
 

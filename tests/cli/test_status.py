@@ -17,6 +17,7 @@ def test_the_state_for_programs(ask: Any, home: Path) -> None:
     assert list(answer["counts"].items()) == [
         *(("sessions", 7), ("prompts", 5), ("tool_uses", 4), ("assistant_messages", 2)),
         *(("projects", 4), ("dead_letters", 3)),
+        *(("observations", 2), ("summaries", 1), ("pending_turns", 6), ("failed_turns", 0)),
     ]
     assert answer["database"]["path"] == str(home / "index.db")
     assert answer["database"]["size_bytes"] > 100_000

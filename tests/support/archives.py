@@ -135,6 +135,17 @@ class Library:
         conn.close()
         return found
 
+    def connect(self) -> Connection:
+        """The memory's database."""
+        return store(self.home)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """All rows of a query, sorted."""
+        conn = self.connect()
+        found = sorted(tuple(row) for row in conn.execute(sql))
+        conn.close()
+        return found
+
     def execute(self, sql: str, *values: object) -> None:
         """Change the memory by one statement."""
         conn = store(self.home)
