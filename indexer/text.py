@@ -237,6 +237,11 @@ def segments(text: str) -> list[str]:
     return _RUN.split(_folded(text))
 
 
+def unspaced(text: str) -> bool:
+    """Whether any of it is in a script that is written without spaces between words."""
+    return not text.isascii() and _RUN.search(text) is not None
+
+
 def bigrams(run: str) -> list[str]:
     """The pairs of neighbours in `run`; empty for one character."""
     return [a + b for a, b in pairwise(run)]

@@ -11,9 +11,12 @@ from indexer.config import Config, absolute
 from indexer.errors import NotFound, UsageError
 from indexer.project import Resolver
 from indexer.query import parse_when
+from indexer.ranking import Meaning
+from indexer.store.around import anchor
 from indexer.store.browse import Session, find_sessions
 from indexer.store.connection import Connection
-from indexer.store.reads import resolve_project
+from indexer.store.items import CODES, item
+from indexer.store.reads import aliases, resolve_project
 
 
 def resolver(settings: Config) -> Resolver:
@@ -56,6 +59,30 @@ def one_session(conn: Connection, name: str) -> Session:
         some = ", ".join(session.session for session in found)
         raise UsageError(f"several sessions begin with {name!r}", f"give more of the id: {some}")
     return found[0]
+
+
+def row_id(conn: Connection, name: str) -> int:
+    """The row of search_texts behind an id as `search` shows it (`prompt:12`). Raises NotFound."""
+    kind, _, number = name.rpartition(":")
+    # 18 digits: what SQLite's row ids hold for certain.
+    usable = kind in CODES and number.isascii() and number.isdigit() and len(number) <= 18
+    if not usable or item(conn, kind, int(number)) is None:
+        raise NotFound(f"there is no {name!r}", "`transcript-indexer search` shows ids that are there")
+    return int(number) * 8 + CODES[kind]
+
+
+def project_of(conn: Connection, settings: Config, row_id: int) -> tuple[str, ...]:
+    """The keys that are read as one with the project of this row of search_texts."""
+    found = anchor(conn, row_id)
+    key = found.project_key if found else ""
+    merged = aliases(conn, settings.aliases)
+    own = merged.get(key, key)
+    return tuple(dict.fromkeys([key, own, *(old for old, new in merged.items() if new == own)]))
+
+
+def meaning(settings: Config, mode: str) -> Meaning | None:
+    """Who is asked for what is near in meaning; None for a search by words alone."""
+    return None
 
 
 def window(args: Namespace) -> tuple[int | None, int | None]:
