@@ -33,6 +33,7 @@ from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
 from indexer.store.removal import forget_sample, sample_folder
 from indexer.store.sessions import complete_idle
+from indexer.worker.supervisor import Supervisor
 
 ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
@@ -49,7 +50,8 @@ BACKOFF = (1.0, 60.0)
 class Daemon:
     """One indexer over the roots. `run` until stopped; `step` is one piece of work, for tests.
 
-    clock: monotonic seconds; wall: seconds since 1970, for file times and the idle rule only.
+    clock: monotonic seconds; wall: seconds since 1970, for file times and the idle rule only. vectors: looks
+    after the vector worker; None: there is none.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Daemon:
         env: Mapping[str, str],
         *,
         watch: Watch | None = None,
+        vectors: Supervisor | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -69,6 +72,7 @@ class Daemon:
             config.poll_seconds,
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
+        self._vectors = vectors
         self._lock = WriterLock(config.home)
         try:
             self._conn = self._open()
@@ -121,6 +125,8 @@ class Daemon:
         """Stop watching, fold the WAL back and give up the lock."""
         self._notify.stopping()
         self._watch.stop()
+        if self._vectors is not None:
+            self._vectors.close()
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
@@ -147,6 +153,8 @@ class Daemon:
         except (IndexerError, OSError) as error:
             self._stall(error, now)
         self._report(now)
+        if self._vectors is not None:
+            self._vectors.tend(worked=self._worked_at is not None and self._worked_at >= now)
         try:
             with translated():
                 self._tell(now)

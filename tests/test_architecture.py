@@ -29,10 +29,11 @@ FLOORS = (
     ("config",),
     ("store",),
     ("embedders",),
-    ("sources", "files", "compressors", "vectors"),
+    ("sources", "files", "compressors", "vectors", "worker.wire", "worker.client"),
     ("dedup", "query", "documents", "fusion"),
     ("ranking",),
     ("ingest", "compress", "sync", "search", "context"),
+    ("worker",),
     ("daemon", "rescan", "doctor"),
     ("app",),
     ("service",),
@@ -47,12 +48,13 @@ ONLY = {
     "structlog": {"events"},
     "logging": {"events", "files"},  # watchdog says that it lost events only in its log
     "watchdog": {"files"},
-    "chromadb": set[str](),
+    "chromadb": set[str](),  # vectors.chroma loads it by name, when the worker opens the index
+    "numpy": {"vectors.exact"},
     "mcp": set[str](),
     "asyncio": set[str](),
     "subprocess": set[str](),  # no command is run in anyone's folder
 }
-HEAVY = {"asyncio", "chromadb", "mcp", "structlog", "watchdog"}
+HEAVY = {"asyncio", "chromadb", "mcp", "numpy", "structlog", "watchdog"}
 
 
 class Import(NamedTuple):

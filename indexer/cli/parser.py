@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     finding = (_search, _timeline, _similar, _by_file, _by_type, _by_concept)
-    for add in (_watch, _rescan, *finding, _show, _sessions, _projects, _project, _status, _config):
+    for add in (_watch, _rescan, *finding, _show, _sessions, _projects, _project, _status, _vectors, _config):
         add(commands)
     return parser
 
@@ -334,6 +334,15 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+
+
+def _vectors(commands: Any) -> None:
+    parser = _command(commands, "vectors", "", "see and mend what finds by meaning")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    _sub(actions, "status", "indexer.cli.vectors:status", "how far vectors are, and whether the index holds them all")
+    _sub(actions, "sync", "indexer.cli.vectors:sync", "bring vectors up to date, and wait until they are")
+    _sub(actions, "rebuild", "indexer.cli.vectors:rebuild", "make the index anew from the vectors in SQLite")
+    _sub(actions, "serve", "indexer.cli.vectors:serve", "be the vector worker; others start it as they need it")
 
 
 def _config(commands: Any) -> None:

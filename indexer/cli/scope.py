@@ -6,6 +6,7 @@ import os
 import time
 from argparse import Namespace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 
 from indexer.config import Config, absolute
 from indexer.errors import NotFound, UsageError
@@ -17,6 +18,10 @@ from indexer.store.browse import Session, find_sessions
 from indexer.store.connection import Connection
 from indexer.store.items import CODES, item
 from indexer.store.reads import aliases, resolve_project
+from indexer.worker.client import ask
+
+PATIENCE = 10.0
+"""Seconds that a question which only vectors can answer waits for them."""
 
 
 def resolver(settings: Config) -> Resolver:
@@ -81,8 +86,14 @@ def project_of(conn: Connection, settings: Config, row_id: int) -> tuple[str, ..
 
 
 def meaning(settings: Config, mode: str) -> Meaning | None:
-    """Who is asked for what is near in meaning; None for a search by words alone."""
-    return None
+    """Who is asked for what is near in meaning; None for a search by words alone.
+
+    A search by meaning alone waits for a worker that is still loading its models; all others answer by
+    words at once."""
+    if mode == "lexical" or settings.vectors_store == "none":
+        return None
+    wait = PATIENCE if mode == "semantic" else 0.0
+    return partial(ask, settings.home, store=settings.vectors_store, wait=wait)
 
 
 def window(args: Namespace) -> tuple[int | None, int | None]:
