@@ -41,7 +41,7 @@ _UNFILTERED = Filters()
 # -, title:, then a phrase in quotes or a word. A dash or title: that leads nothing is part of the word.
 _ITEM = re.compile(r'(-(?=[^\W_]|"))?(title:(?=\S))?(?:"([^"]*)"|([^\s"]+))', re.IGNORECASE)
 # What `_ITEM` would take for more than words.
-_SIGNS = re.compile(r'"|(?<!\S)-+|(?<!\S)title:', re.IGNORECASE)
+_SIGNS = re.compile(r'"|(?<!\S)(?:-|title:)+', re.IGNORECASE)
 # Punctuation that stands between words without a space; quotation marks that a keyboard turns.
 _SEPARATORS = str.maketrans(
     dict.fromkeys("、。，．；：？！（）〈〉《》「」『』【】〔〕…—・｡､｢｣", " ") | dict.fromkeys("“”„‟＂", '"')
@@ -85,13 +85,14 @@ class Query:
 def parse(text: str, filters: Filters = _UNFILTERED) -> Query:
     """Read what was typed. Never raises; limit, offset and times are brought into their ranges."""
     words = sanitize(text[:LONGEST]).translate(_SEPARATORS)
-    items = [item for item in _ITEM.findall(words) if any(map(str.isalnum, item[2] or item[3]))]
+    every = _ITEM.findall(words)
+    items = [item for item in every if any(map(str.isalnum, item[2] or item[3]))]
     wanted = [item for item in items if not item[0]][:MOST_WORDS]
     unwanted = [item for item in items if item[0]][:MOST_WORDS]
     surfaces = dict.fromkeys(word for item in wanted for word in _surfaces(item[2] or item[3]))
     return Query(
         text,
-        " ".join(item[2] or item[3] for item in wanted),
+        " ".join(item[2] or item[3] for item in every if not item[0]),
         tuple(dict.fromkeys(_term(*item, alone=len(wanted) == 1) for item in wanted)),
         tuple(dict.fromkeys(_term(*item, alone=True) for item in unwanted)),
         tuple(surfaces),

@@ -239,7 +239,7 @@ def segments(text: str) -> list[str]:
 
 def unspaced(text: str) -> bool:
     """Whether any of it is in a script that is written without spaces between words."""
-    return not text.isascii() and _RUN.search(text) is not None
+    return not text.isascii() and len(segments(text)) > 1
 
 
 def bigrams(run: str) -> list[str]:

@@ -405,3 +405,19 @@ def test_a_snippet_without_words_is_the_start() -> None:
 
 def test_a_snippet_at_the_end_has_no_mark_there() -> None:
     assert text.snippet("x " * 500 + "the end", ("end",)).endswith("the end")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_unspaced"),
+    [
+        ("", False),
+        ("plain", False),
+        ("naïve Straße", False),
+        ("配置", True),
+        ("a 설정", True),
+        ("ｻﾝﾄﾞ", True),
+        ("ค้น", True),
+    ],
+)
+def test_scripts_without_spaces_are_told_apart(body: str, is_unspaced: bool) -> None:
+    assert text.unspaced(body) is is_unspaced
