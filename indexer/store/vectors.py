@@ -8,6 +8,7 @@ Room: 1.0 kB a document and model, 0.3 kB for the rest (benchmarks/vectors.py).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -179,8 +180,9 @@ class Vectors:
 
     def _put(self, row: Held) -> None:
         self._conn.execute("INSERT OR REPLACE INTO vector_sync VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row[:8])
+        about = hashlib.sha256(repr(row[1:7]).encode("utf-8", "surrogatepass")).digest()[:8]
         for name, digest, latin in row.documents:
-            mark = digest[:8] + row.stamp[:8]
+            mark = digest[:8] + about
             before = self._conn.execute("SELECT hash, row FROM documents WHERE name = ?", (name,)).fetchone()
             if before is None:
                 values = (row.id, name, digest, latin, mark)

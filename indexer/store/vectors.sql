@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS documents (
   name TEXT NOT NULL UNIQUE,
   hash BLOB NOT NULL,             -- of the text
   latin INTEGER NOT NULL,         -- 1: also for models that know Latin letters alone
-  mark BLOB NOT NULL              -- of hash and row: what Chroma should hold
+  mark BLOB NOT NULL              -- of the hash and the row's columns: what Chroma should hold
 );
 CREATE INDEX IF NOT EXISTS idx_documents_row ON documents(row);
 CREATE INDEX IF NOT EXISTS idx_documents_hash ON documents(hash);
