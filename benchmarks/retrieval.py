@@ -20,14 +20,13 @@ vectors between runs.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,12 +171,12 @@ class Answer(NamedTuple):
 class Vectors:
     """One model's vectors of a set of rows, the best piece of each counting, as the worker ranks.
 
-    pieces: ids of search_texts and texts. name: of the set, for the cache."""
+    pieces: ids of search_texts and texts. cache: folder to keep vectors in."""
 
-    def __init__(self, arm: str, name: str, pieces: Sequence[tuple[int, str]], cache: Path | None) -> None:
+    def __init__(self, arm: str, pieces: Sequence[tuple[int, str]], cache: Path | None) -> None:
         import numpy as np  # noqa: PLC0415  without numpy the methods without vectors are measured
 
-        self.arm, self._np, self._name, self._cache = arm, np, name, cache
+        self.arm, self._np, self._cache = arm, np, cache
         self._ids, self._owner = np.unique([row for row, _ in pieces], return_inverse=True)
         self._matrix = self._embedded([text for _, text in pieces], query=False)
         self._asked: dict[str, Any] = {}
@@ -187,48 +186,62 @@ class Vectors:
         self._asked = dict(zip(questions, self._embedded(questions, query=True), strict=True))
 
     def _embedded(self, texts: Sequence[str], *, query: bool) -> Any:
-        np = self._np
-        digest = hashlib.sha256("\0".join([self.arm, str(query), *texts]).encode()).hexdigest()[:16]
-        file = self._cache / f"{self._name}-{self.arm}-{digest}.npy" if self._cache else None
-        if file and file.exists():
-            return np.load(file)
-        model = loaded(self.arm)
-        if query:
-            rows = [model.embed_query(text) for text in texts]
-        else:  # as the worker does: few at a time, of one length
-            order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-            made: dict[int, bytes] = {}
-            for start in range(0, len(order), BATCH):
-                batch = order[start : start + BATCH]
-                made.update(zip(batch, model.embed_documents([texts[i] for i in batch]), strict=True))
-            rows = [made[i] for i in range(len(texts))]
-        found = np.stack([np.frombuffer(row, "<f2").astype("f4") for row in rows])
-        if file:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            np.save(file, found)
-        return found
+        """Their vectors, a row each, from the cache where they are there."""
+        kept = _CACHE.setdefault((self.arm, query), _load(self._cache, self.arm, query))
+        missing = sorted({text for text in texts if text not in kept}, key=lambda text: (len(text), text))
+        if missing:
+            model = loaded(self.arm)
+        for start in range(0, len(missing), BATCH):  # as the worker does: few at a time, of one length
+            batch = missing[start : start + BATCH]
+            made = [model.embed_query(text) for text in batch] if query else model.embed_documents(batch)
+            kept.update(zip(batch, made, strict=True))
+        if missing and self._cache:
+            _keep(self._cache, self.arm, query, kept)
+        return self._np.stack([self._np.frombuffer(kept[text], "<f2").astype("f4") for text in texts])
 
     def nearest(self, text: str, limit: int) -> list[Ranked]:
         """The rows nearest to a question."""
         np = self._np
         if text not in self._asked:  # search may spell it otherwise than the set
-            self._asked[text] = np.frombuffer(loaded(self.arm).embed_query(text), "<f2").astype("f4")
+            self._asked[text] = self._embedded([text], query=True)[0]
         best = np.full(len(self._ids), -1.0, "f4")
         np.maximum.at(best, self._owner, self._matrix @ self._asked[text])
         order = np.argsort(-best, kind="stable")[:limit]
         return [Match(int(self._ids[i]), float(best[i])) for i in order]
 
 
-def vectors_of(arm: str, held: Set, cache: Path | None) -> Vectors:
-    pieces = [
-        (row.id, one.text) for i, doc in enumerate(held.docs) for row in [row_of(i, doc)] for one in documents(row)
-    ]
-    found = Vectors(arm, held.name, pieces, cache)
+def pieces_of(rows: Iterable[Row], arm: str, everything: bool = False) -> list[tuple[int, str]]:
+    """What the worker embeds of these rows: MiniLM is given Latin texts only. everything: as claude-mem."""
+    every = everything or arm != "minilm"
+    return [(row.id, one.text) for row in rows for one in documents(row) if every or one.latin]
+
+
+def vectors_of(arm: str, held: Set, cache: Path | None, everything: bool = False) -> Vectors:
+    rows = (row_of(i, doc) for i, doc in enumerate(held.docs))
+    found = Vectors(arm, pieces_of(rows, arm, everything), cache)
     found.prepare([query["text"] for query in held.queries])
     return found
 
 
 _LOADED: dict[str, Any] = {}
+_CACHE: dict[tuple[str, bool], dict[str, bytes]] = {}
+
+
+def _file(cache: Path, arm: str, query: bool) -> Path:
+    return cache / f"{arm}-{'queries' if query else 'documents'}.json"
+
+
+def _load(cache: Path | None, arm: str, query: bool) -> dict[str, bytes]:
+    if cache is None or not _file(cache, arm, query).exists():
+        return {}
+    kept = json.loads(_file(cache, arm, query).read_text(encoding="utf-8"))
+    return {text: bytes.fromhex(vector) for text, vector in kept.items()}
+
+
+def _keep(cache: Path, arm: str, query: bool, kept: Mapping[str, bytes]) -> None:
+    cache.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({text: vector.hex() for text, vector in kept.items()}, ensure_ascii=False)
+    _file(cache, arm, query).write_text(text, encoding="utf-8")
 
 
 def loaded(arm: str) -> Any:
@@ -257,8 +270,9 @@ def methods(held: Set, arms: Sequence[str], cache: Path | None) -> Iterator[tupl
     alone = {arm: numbers(vectors) for arm, vectors in have.items()}
     seed = every_word(held)
     yield "LIKE", like(held)
-    if "minilm" in alone:
-        yield "claude-mem's route", lambda text: alone["minilm"](text) or seed(text)
+    if "minilm" in have:
+        route = numbers(vectors_of("minilm", held, cache, everything=True))
+        yield "claude-mem's route", lambda text: route(text) or seed(text)
     yield "claude-mem without vectors", seed
     yield "lexical", ours(held, None)
     yield from ((NAMES[arm], find) for arm, find in alone.items())

@@ -21,11 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from retrieval import FIXTURES, NAMES, Vectors, installed, meaning_of
+from retrieval import FIXTURES, NAMES, Vectors, installed, meaning_of, pieces_of
 
 from indexer import config
 from indexer.app import rescan
-from indexer.documents import documents
 from indexer.query import Filters, parse
 from indexer.ranking import Meaning
 from indexer.search import search_sessions
@@ -125,8 +124,7 @@ def grouped(conn: Connection, meaning: Meaning | None, every: bool = False) -> C
 
 def vectors(conn: Connection, arm: str, cache: Path | None) -> Vectors:
     wanted = sorted(embeddable.ids(conn, 0, embeddable.last_id(conn) + 1))
-    pieces = [(row.id, one.text) for row in embeddable.rows(conn, wanted) for one in documents(row)]
-    return Vectors(arm, "sessions", pieces, cache)
+    return Vectors(arm, pieces_of(embeddable.rows(conn, wanted), arm), cache)
 
 
 def main() -> None:

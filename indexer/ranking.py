@@ -19,12 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from indexer.fusion import LEXICAL, Ranked, fuse, weights
+from indexer.fusion import LATIN_ONLY, LEXICAL, Ranked, fuse, weights
 from indexer.query import Filters, Query
 from indexer.store.filters import codes
 from indexer.store.items import CODES
-from indexer.store.lexical import Match, bound, holders, holding, match, times
+from indexer.store.lexical import Match, beginnings, bound, holders, holding, match, times
 from indexer.store.reads import Connection
+from indexer.text import mostly_unspaced
 
 MODES = ("hybrid", "lexical", "semantic")
 DEPTH = 200
@@ -169,9 +170,20 @@ def _as_near(answer: Nearness) -> _Near:
 
 def _fused(conn: Connection, query: Query, arms: Mapping[str, Sequence[Ranked]]) -> list[Match]:
     weighed = weights(query.question, arms)
-    written = times(conn, sorted({row.id for arm in weighed for row in arms[arm]}))
+    ids = sorted({row.id for arm in weighed for row in arms[arm]})
+    written = times(conn, ids)
+    unread, instead = _unread(conn, ids, arms) if LATIN_ONLY in weighed else set[int](), arms.keys() - {LATIN_ONLY}
+    found = fuse(arms, weighed, written, unread, weights(query.question, instead) or weighed)
     # A row that nothing knows any more died since the vectors were made.
-    return [Match(row_id, score) for row_id, score in fuse(arms, weighed, written) if row_id in written]
+    return [Match(row_id, score) for row_id, score in found if row_id in written]
+
+
+def _unread(conn: Connection, ids: Sequence[int], arms: Mapping[str, Sequence[Ranked]]) -> set[int]:
+    """Rows that the embedder of Latin texts has no vectors of: it did not find them, and they are written
+    in another script."""
+    read = {row.id for row in arms[LATIN_ONLY]}
+    texts = beginnings(conn, [row_id for row_id in ids if row_id not in read])
+    return {row_id for row_id, text in texts.items() if mostly_unspaced(text)}
 
 
 def _via(near: _Near, words: tuple[str, ...]) -> tuple[str, ...]:

@@ -87,6 +87,13 @@ def test_an_arm_without_weight_has_no_say() -> None:
     assert fuse(arms, {"lexical": 1.0}, {}) == [(1, 1.0)]
 
 
+def test_rows_that_a_model_cannot_read_are_weighed_without_it() -> None:
+    arms = {"lexical": rows((1, 2.0), (2, 1.0)), "minilm": rows((2, 0.9), (3, 0.1))}
+    weighed, instead = {"lexical": 0.4, "minilm": 0.6}, {"lexical": 1.0}
+    assert fuse(arms, weighed, {}, {1}, instead) == [(1, 1.0), (2, 0.6), (3, 0.0)]
+    assert fuse(arms, weighed, {}) == [(2, 0.6), (1, 0.4), (3, 0.0)]
+
+
 def test_equal_scores_are_all_the_best() -> None:
     assert fuse({"lexical": rows((1, 0.0), (2, 0.0))}, {"lexical": 1.0}, {}) == [(1, 1.0), (2, 1.0)]
 

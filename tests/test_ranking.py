@@ -142,6 +142,13 @@ def test_of_many_rows_with_the_phrase_the_list_is_sifted(memory: Searchable, mon
     assert set(ids(found)) == set(rows)
 
 
+def test_a_text_that_the_english_model_cannot_read_is_not_buried_by_it(memory: Searchable) -> None:
+    chinese = memory.prompt("在这里修改项目的配置 timeout")
+    english = memory.prompt("a timeout that was set where nobody looks for it in the end")
+    found = ask(memory, "timeout config", Near(english, arms=("minilm",)))
+    assert found.rows[0] == (chinese, 1.0)
+
+
 # --- filters, ties, depth
 
 

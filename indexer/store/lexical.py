@@ -59,6 +59,8 @@ TOP_ROWS = f"""
 SELECT rowid, {_RANK} AS score FROM search_fts WHERE search_fts MATCH :match ORDER BY score LIMIT :limit"""
 TIMES = """
 SELECT s.id, s.created_at_epoch FROM json_each(:ids) i CROSS JOIN search_texts s ON s.id = i.value"""
+BEGINNINGS = """
+SELECT s.id, substr(s.body, 1, 200) FROM json_each(:ids) i CROSS JOIN search_texts s ON s.id = i.value"""
 COUNT = "SELECT count(*) FROM (SELECT 1 FROM search_fts WHERE search_fts MATCH :match LIMIT :limit)"
 LAST_TEXT = "SELECT id, substr(body, 1, 400) FROM search_texts WHERE body <> '' ORDER BY id DESC LIMIT 1"
 HOLDS = "SELECT 1 FROM search_fts WHERE search_fts MATCH :match AND rowid = :id"
@@ -110,6 +112,11 @@ def match(conn: Connection, query: Wanted, limit: int, offset: int = 0, *, tiers
 def times(conn: Connection, ids: Sequence[int]) -> dict[int, int | None]:
     """When the rows with these ids were written, in epoch milliseconds."""
     return {row[0]: row[1] for row in conn.execute(TIMES, {"ids": json.dumps(list(ids))})}
+
+
+def beginnings(conn: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """How the search texts of the rows with these ids begin."""
+    return dict(conn.execute(BEGINNINGS, {"ids": json.dumps(list(ids))}).fetchall())
 
 
 def bound(query: Wanted) -> bool:

@@ -32,13 +32,17 @@ def test_projects_are_keys() -> None:
     assert wanted(Filters(project=())).projects == set()
 
 
-@pytest.mark.parametrize("filters", [Filters(session="s"), Filters(file="a.py"), Filters(agent="x"), Filters(concept="c")])
+@pytest.mark.parametrize(
+    "filters", [Filters(session="s"), Filters(file="a.py"), Filters(agent="x"), Filters(concept="c")]
+)
 def test_what_only_the_memory_can_answer(filters: Filters) -> None:
     assert others(filters)
     assert not none(filters)
 
 
-@pytest.mark.parametrize("filters", [Filters(project=("a",)), Filters(since=0), Filters(kinds=("prompt",)), Filters(type="x")])
+@pytest.mark.parametrize(
+    "filters", [Filters(project=("a",)), Filters(since=0), Filters(kinds=("prompt",)), Filters(type="x")]
+)
 def test_what_columns_can_answer(filters: Filters) -> None:
     assert not others(filters)
     assert not none(filters)
