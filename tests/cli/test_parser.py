@@ -36,6 +36,7 @@ def test_the_commands() -> None:
     assert set(COMMANDS) == {
         *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
         *("config show", "config path", "config init"),
+        *("vectors status", "vectors sync", "vectors rebuild", "vectors serve"),
     }
 
 
