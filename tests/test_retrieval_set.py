@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,12 @@ FOLDER = Path(__file__).parent / "fixtures" / "retrieval"
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    sys.path.insert(0, str(FOLDER))
-    try:
-        import make  # noqa: PLC0415
-    finally:
-        sys.path.remove(str(FOLDER))
-    return make
+    spec = spec_from_file_location("make", FOLDER / "make.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def stored(name: str) -> list[dict[str, Any]]:

@@ -67,14 +67,19 @@ def serve(args: Namespace, _: Output) -> int:
     if settings.vectors_store == "none":
         return 0
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    _take_signals(stop)
     events.configure(settings.log_level, settings.log_format)
     try:
         app.serve_vectors(settings, stop)
     except Busy:
         return 0
     return 0
+
+
+def _take_signals(stop: threading.Event) -> None:
+    """End in good order when told to."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
 
 
 def _settings(args: Namespace) -> Config | None:

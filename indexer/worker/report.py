@@ -80,9 +80,10 @@ def progress(sync: Sync) -> str:
     """`use: 45 % of 1,200 rows have vectors`, of the first model that is not whole."""
     for arm in sync.arms:
         if not arm.whole:
-            rows = max(1, sync.vectors.rows())
-            waiting = sync.vectors.coverage_waiting(arm.spec.model)
-            return f"{100 * (rows - waiting) // rows} % of {rows:,} rows have vectors of {arm.spec.arm}"
+            rows = sync.vectors.rows()
+            done = rows - sync.vectors.coverage_waiting(arm.spec.model)
+            # Never 100: it is not whole before every row was looked at.
+            return f"{min(99, 100 * done // rows)} % of {rows:,} rows have vectors of {arm.spec.arm}" if rows else ""
     return ""
 
 
