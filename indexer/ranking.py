@@ -24,6 +24,7 @@ from indexer.query import Filters, Query
 from indexer.store.filters import codes
 from indexer.store.items import CODES
 from indexer.store.lexical import Match, beginnings, bound, holders, holding, match, times
+from indexer.store.listing import kept_codes
 from indexer.store.reads import Connection
 from indexer.text import mostly_unspaced
 
@@ -199,6 +200,7 @@ def _with_all_categories(conn: Connection, query: Query, rows: list[Match]) -> l
         return rows
     shown = {row.id % 8 for row in rows[:PAGE]}
     lacking = [code for code in CATEGORIES if code in codes(query.filters) and code not in shown]
+    lacking = [code for code in lacking if code in kept_codes(conn)] if lacking else []
     added = list(_best_of_each(conn, query, rows, lacking))
     moved = {row.id for row in added}
     return [*rows[:KEPT], *added, *(row for row in rows[KEPT:] if row.id not in moved)]

@@ -38,6 +38,7 @@ COMMON = 2_000, 10
 TOGETHER = 40_000
 RANKED = 10_000
 LAST_STORED = 2_000
+PAGE, LONG = 20, 200
 
 _RANK = "bm25(search_fts, 3.0, 1.0)"
 _JOINED = f"""
@@ -245,9 +246,11 @@ def _asked(query: Wanted, expression: str, limit: int) -> tuple[str, dict[str, o
 
 def _unfiltered(conn: Connection, expression: str, limit: int) -> list[tuple[int, float, int | None]] | None:
     """The best rows without a look at the others' times, at half the cost; None when the last place is
-    shared, so that times decide who has it."""
+    shared, so that times decide who has it. In a list much longer than a page, whose end counts for
+    nothing, only when the place of the first page's end is shared with it."""
     best = conn.execute(TOP_ROWS, {"match": expression, "limit": limit + 1}).fetchall()
-    if len(best) > limit and best[limit - 1][1] == best[limit][1]:
+    last = limit if limit < LONG else PAGE
+    if len(best) > limit and best[last - 1][1] == best[limit][1]:
         return None
     scores = {row[0]: row[1] for row in best[:limit]}
     rows = [(row_id, scores[row_id], time) for row_id, time in times(conn, list(scores)).items()]

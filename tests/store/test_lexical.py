@@ -418,3 +418,18 @@ def test_of_given_rows_those_with_what_is_left_out_go(memory: Searchable) -> Non
 def test_times_of_rows(memory: Searchable) -> None:
     row, undated = memory.prompt("a"), memory.prompt("b", time=None)
     assert lexical.times(memory.conn, [undated, row, 8_000]) == {row: NOON + 1000, undated: None}
+
+
+def test_of_very_many_equals_the_newest_are_listed(memory: Searchable) -> None:
+    rows = [memory.prompt("auth timeout") for _ in range(lexical.LONG + 50)]
+    found = lexical.match(memory.conn, parse("auth timeout"), lexical.LONG, tiers=False).matches
+    assert [row.id for row in found] == rows[: -lexical.LONG - 1 : -1]
+
+
+def test_the_end_of_a_long_list_is_not_asked_for_twice(memory: Searchable) -> None:
+    for i in range(lexical.LONG + 50):
+        memory.prompt("auth timeout" if i > 30 else f"auth {'timeout ' * i}")
+    asked: list[str] = []
+    memory.conn.set_trace_callback(asked.append)
+    lexical.match(memory.conn, parse("auth timeout"), lexical.LONG, tiers=False)
+    assert [sql for sql in asked if "created_at_epoch AS time" in sql] == []
