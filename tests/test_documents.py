@@ -50,7 +50,7 @@ def test_a_title_alone_is_found_too() -> None:
     assert names(observation(title="Login")) == ["observation:s:h:title"]
 
 
-@pytest.mark.parametrize(("facts", "made"), [("[1, null, \"\"]", ["1"]), ("not json", ["not json"]), ("{}", [])])
+@pytest.mark.parametrize(("facts", "made"), [('[1, null, ""]', ["1"]), ("not json", ["not json"]), ("{}", [])])
 def test_facts_of_another_form_are_taken_as_they_are(facts: str, made: list[str]) -> None:
     assert texts(observation(facts=facts)) == made
 
@@ -143,11 +143,15 @@ def test_a_stamp_does_not_depend_on_the_row_id() -> None:
 # --- scripts
 
 
-@pytest.mark.parametrize(("text", "latin"), [("fix it", True), ("修改时区", False), ("修改 the time zone", True), ("", True)])
+@pytest.mark.parametrize(
+    ("text", "latin"), [("fix it", True), ("修改时区", False), ("修改 the time zone", True), ("", True)]
+)
 def test_what_a_latin_model_is_given(text: str, latin: bool) -> None:
     assert is_latin(text) is latin
 
 
-@pytest.mark.parametrize(("text", "wide"), [("fix it", False), ("修改 timezone", True), ("설정", True), ("ตั้งค่า", True), ("café", False)])
+@pytest.mark.parametrize(
+    ("text", "wide"), [("fix it", False), ("修改 timezone", True), ("설정", True), ("ตั้งค่า", True), ("café", False)]
+)
 def test_what_a_latin_model_is_asked(text: str, wide: bool) -> None:
     assert is_wide(text) is wide

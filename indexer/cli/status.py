@@ -14,15 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indexer import config
+from indexer import app, config
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
+from indexer.config import Config
 from indexer.store import health
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
+from indexer.worker import client
+from indexer.worker.wire import Unreachable
 
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
 _SPOILT = "invalid-utf-8"
@@ -43,13 +46,14 @@ class _Status(NamedTuple):
     last_commit: str | None
     writer: int | None
     watcher: dict[str, Any] | None
+    vectors: dict[str, Any] | None
 
 
 def status(args: Namespace, out: Output) -> int:
     """Print the state of the memory. Raises NoDatabase when there is none."""
-    home = config.load(args.home, args.roots).home
-    with reading(home) as conn:
-        found = _look(conn, home, args.dead_letters)
+    settings = config.load(args.home, args.roots)
+    with reading(settings.home) as conn:
+        found = _look(conn, settings, args.dead_letters)
     if out.as_json:
         out.data(_status_json(found))
     else:
@@ -57,7 +61,8 @@ def status(args: Namespace, out: Output) -> int:
     return 0
 
 
-def _look(conn: Connection, home: Path, limit: int) -> _Status:
+def _look(conn: Connection, settings: Config, limit: int) -> _Status:
+    home = settings.home
     database = database_path(home)
     known = health.files(conn)
     writer = writer_alive(home)
@@ -74,7 +79,21 @@ def _look(conn: Connection, home: Path, limit: int) -> _Status:
         last_commit=health.last_commit(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
+        vectors=_vectors(settings),
     )
+
+
+def _vectors(settings: Config) -> dict[str, Any] | None:
+    """How far vectors are, as SQLite has it, and what the worker says of its index if it runs and answers
+    soon; None when they are switched off."""
+    if settings.vectors_store == "none":
+        return None
+    state = app.vector_state(settings) | {"worker": client.alive(settings.home)}
+    try:
+        said = client.request(settings.home, {"op": "status"}) if state["worker"] else {}
+    except Unreachable as error:
+        said = {"index": {"open": False, "trouble": error.message}}
+    return state | {"trouble": said.get("index", {}).get("trouble")}
 
 
 def _bytes_of(path: str | Path) -> int:
@@ -130,6 +149,7 @@ def _status_json(found: _Status) -> dict[str, object]:
         "last_commit": found.last_commit,
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
+        "vectors": found.vectors,
     }
 
 
@@ -150,6 +170,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
+        ("vectors", _vectors_text(found.vectors)),
         ("not kept", _ignored_text(ignored)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
@@ -159,6 +180,23 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         if file.status == "unreadable":
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
     yield from _letters(found)
+
+
+def _vectors_text(state: dict[str, Any] | None) -> str:
+    """The share of documents that have a vector, by model; what is wrong with the index."""
+    if state is None:
+        return "switched off"
+    shares = [
+        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else 100} %"
+        for row in state["arms"]
+    ]
+    behind = state["rows"] - state["taken_in"]
+    return aside(
+        *shares,
+        f"{many(behind, 'row')} not taken in yet" if behind > 0 else "",
+        one_line(state["trouble"] or ""),
+        "" if state["worker"] else "no worker running",
+    )
 
 
 def _extra(found: _Status) -> str:

@@ -48,9 +48,7 @@ def test_its_length_is_what_it_answers_with(endpoint: Endpoint) -> None:
 
 def test_vectors_come_in_the_order_of_the_texts(endpoint: Endpoint) -> None:
     model = Remote(URL, "m", None)
-    endpoint.reply = lambda _: {
-        "data": [{"index": 1, "embedding": [0.0, 1.0]}, {"index": 0, "embedding": [1.0, 0.0]}]
-    }
+    endpoint.reply = lambda _: {"data": [{"index": 1, "embedding": [0.0, 1.0]}, {"index": 0, "embedding": [1.0, 0.0]}]}
     assert [unpacked(vector) for vector in model.embed_documents(["a", "b"])] == [(1.0, 0.0), (0.0, 1.0)]
 
 
@@ -73,7 +71,8 @@ def test_what_is_no_answer_is_an_error(endpoint: Endpoint, answer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [urllib.error.HTTPError(URL, 401, "s3cret", None, None), TimeoutError(), OSError("s3cret")]  # type: ignore[arg-type]
+    "error",
+    [urllib.error.HTTPError(URL, 401, "s3cret", None, None), TimeoutError(), OSError("s3cret")],  # type: ignore[arg-type]
 )
 def test_a_failure_is_an_error_that_holds_no_secret(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
     def fail(*_: object, **__: object) -> None:

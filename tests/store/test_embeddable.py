@@ -17,9 +17,7 @@ def memory() -> Searchable:
 def test_a_prompt_with_its_native_name(memory: Searchable) -> None:
     row = memory.prompt("fix it")
     (found,) = embeddable.rows(memory.conn, [row])
-    assert found == embeddable.Row(
-        row, "prompt", "prompt:u1", HOME, None, None, NOON + 1000, 1, (("text", "fix it"),)
-    )
+    assert found == embeddable.Row(row, "prompt", "prompt:u1", HOME, None, None, NOON + 1000, 1, (("text", "fix it"),))
 
 
 def test_an_answer_is_the_join_of_its_blocks(memory: Searchable) -> None:
@@ -70,7 +68,9 @@ def test_an_empty_memory_has_no_last_id(memory: Searchable) -> None:
     assert embeddable.last_ids(memory.conn) == (0, 1, 3, 4)
 
 
-@pytest.mark.parametrize(("filters", "left"), [(Filters(session="second"), 1), (Filters(platform="claude"), 2), (Filters(concept="x"), 0)])
+@pytest.mark.parametrize(
+    ("filters", "left"), [(Filters(session="second"), 1), (Filters(platform="claude"), 2), (Filters(concept="x"), 0)]
+)
 def test_rows_that_pass_what_only_the_memory_knows(memory: Searchable, filters: Filters, left: int) -> None:
     rows = [memory.prompt("one"), memory.prompt("two", session=memory.session("second"))]
     assert len(embeddable.passing(memory.conn, filters, rows)) == left

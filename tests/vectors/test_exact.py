@@ -11,7 +11,7 @@ from indexer.store.filters import Filters
 
 pytest.importorskip("numpy")
 
-from indexer.vectors.exact import Exact  # noqa: E402  it cannot be imported without numpy
+from indexer.vectors.exact import Exact
 
 
 def nothing(_: str, __: Sequence[int]) -> Mapping[int, bytes]:
