@@ -62,7 +62,7 @@ def search(conn: Connection, query: Query) -> Results:
     found = match(conn, query, query.filters.limit, query.filters.offset)
     rows = hydrate(conn, [row.id for row in found.matches])
     hits = tuple(_hit(rows[row.id], row.score, query.words) for row in found.matches if row.id in rows)
-    return Results(hits, (found.via,), found.notes, found.more)
+    return Results(hits, (found.via,), (*query.notes, *found.notes), found.more)
 
 
 def _hit(row: Shown, score: float, words: tuple[str, ...]) -> Hit:

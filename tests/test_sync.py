@@ -263,7 +263,7 @@ def test_a_model_that_is_not_installed_keeps_nothing_else_from_work(tmp_path: Pa
 
 
 def test_a_model_that_failed_is_loaded_again_after_a_while() -> None:
-    tries = iter([NoEmbedder("not yet"), Counting()])
+    tries: Iterator[NoEmbedder | Counting] = iter([NoEmbedder("not yet"), Counting()])
 
     def load() -> Counting:
         found = next(tries)

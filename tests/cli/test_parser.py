@@ -25,7 +25,11 @@ FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
     "platform=claude group=session"
 )
-EXAMPLES = {"show": ["prompt:1"]}
+EXAMPLES = {
+    "show": ["prompt:1"],
+    "archive restore": ["--all", "--to", "/back"],
+    "forget": ["--session", "s"],
+}
 
 
 def argv(command: str, *more: str) -> list[str]:
@@ -35,6 +39,7 @@ def argv(command: str, *more: str) -> list[str]:
 def test_the_commands() -> None:
     assert set(COMMANDS) == {
         *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
+        *("archive status", "archive restore", "archive prune", "forget"),
         *("config show", "config path", "config init"),
         *("vectors status", "vectors sync", "vectors rebuild", "vectors serve"),
     }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from indexer import app
+from indexer.store import sizes
 from indexer.store.connection import WriterLock
 from indexer.store.vectors import Held, Vectors, open_store
 from indexer.worker import client
@@ -75,6 +76,27 @@ def test_the_state_for_programs(ask: Any, home: Path) -> None:
         {"running": False, "pid": None},
         None,
     )
+
+
+def test_sizes_by_table_are_told_of_a_small_memory(ask: Any) -> None:
+    tables = ask("status", "--json").json["database"]["tables"]
+    assert tables["bytes"]["user_prompts"] > 0
+    assert isinstance(tables["exact"], bool)
+    (line,) = [line for line in ask("status").out.splitlines() if line.startswith("of that")]
+    assert line.count(" kB") == 6
+    assert "the rest" in line
+
+
+def test_of_a_large_one_when_asked_for(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "QUICK", 0)
+    assert ask("status", "--json").json["database"]["tables"] is None
+    assert "sizes by table: --sizes" in ask("status").out
+    assert ask("status", "--json", "--sizes").json["database"]["tables"]["bytes"]["tool_uses"] > 0
+
+
+def test_sizes_without_dbstat_are_said_to_be_less(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "_EXACT", "SELECT * FROM dbstats")
+    assert "without indexes" in ask("status").out
 
 
 def test_dead_letters_say_where_and_why(ask: Any) -> None:
@@ -180,8 +202,10 @@ def test_a_running_service_is_shown_with_what_it_says(ask: Any, clean: Any, home
     out = ask("status").out
     clean(out)
     assert f"running, pid {os.getpid()}" in out
-    assert "polling · no watches left · raise fs.inotify.max_user_watches · 2.0 kB behind" in out
-    assert "as of 2026-11-20 10:00 UTC" in out
+    assert "polling · 2.0 kB behind · as of 2026-11-20 10:00 UTC" in out
+    lines = [line.split("  ", 1) for line in out.splitlines()]
+    told = {line[0]: line[1].strip() for line in lines if len(line) > 1}
+    assert (told["trouble"], told["what to do"]) == ("no watches left", "raise fs.inotify.max_user_watches")
 
 
 def test_what_a_dead_service_said_is_not_shown(ask: Any, home: Path) -> None:
