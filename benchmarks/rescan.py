@@ -9,9 +9,11 @@ so that a busy machine slows them alike. Absolute seconds mean little; compare t
 
   floor       for line in file: orjson.loads(line)
   core        a new memory without search texts: parse, extract, store, indexes
-  full        the same with search texts and the full-text index: what `rescan` does
+  full        the same with search texts and the full-text index
+  archive     the same with the archive: what `rescan` does; what it adds to `full` is the archive's write cost
   unchanged   `rescan` again
   replay      every file read again from 0 into the filled memory
+  rebuild     `rescan --rebuild` with every transcript at hand
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import shutil
 import sqlite3
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +35,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from indexer import config
-from indexer.app import rescan, source
+from indexer.app import redact, rescan, source
+from indexer.archive.keep import Archive
 from indexer.files.discover import discover
 from indexer.ingest import BULK, Ingest
 from indexer.project import Resolver
@@ -61,13 +65,23 @@ def full(root: Path, home: Path) -> None:
     _load(root, home, index_text=True)
 
 
-def _load(root: Path, home: Path, *, index_text: bool) -> None:
+def archive(root: Path, home: Path) -> None:
+    _load(root, home, index_text=True, archived=True)
+
+
+def _load(root: Path, home: Path, *, index_text: bool, archived: bool = False) -> None:
     shutil.rmtree(home, ignore_errors=True)
     gc.disable()  # as rescan does
     conn = bulk.open_side(home)
     reader = source()
-    for _ in Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK).run(discover([str(root)], reader)):
+    kept = Archive(conn, home, redact, lazily=True) if archived else None
+    if kept is not None:
+        kept.idle_before = time.time_ns()  # nobody writes to a tree that was generated
+    read = Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK, archive=kept)
+    for _ in read.run(discover([str(root)], reader)):
         pass
+    if kept is not None:
+        kept.shelf.sync()
     bulk.publish(conn, home)
 
 
@@ -86,8 +100,15 @@ def replay(root: Path, home: Path) -> None:
         raise SystemExit(f"not every file was read again: {report}")
 
 
+def rebuild(root: Path, home: Path) -> None:
+    report = rescan(config.load(home, [str(root)]), rebuild=True)
+    if report.files_read != report.files_total:
+        raise SystemExit(f"not every file was read again: {report}")
+
+
 MEASURES: dict[str, Callable[[Path, Path], None]] = {
-    "floor": floor, "core": core, "full": full, "unchanged": unchanged, "replay": replay,
+    "floor": floor, "core": core, "full": full, "archive": archive, "unchanged": unchanged, "replay": replay,
+    "rebuild": rebuild,
 }  # fmt: skip
 
 
@@ -136,13 +157,17 @@ def table(tree: Path, rounds: int) -> Iterator[str]:
                 costs[name].append(measure(name, root, home))
         held = counts(home)
         database = (home / "index.db").stat().st_size
+        kept = sum(path.stat().st_size for path in (home / "archive").rglob("*.chunk"))
     least = statistics.median(cost.cpu for cost in costs["floor"])
     yield f"{tree}: {size / 1e6:.0f} MB; database {database / 1e6:.0f} MB; medians of {rounds}"
+    yield f"archive: {kept / 1e6:.0f} MB, {kept / size:.3f} x the transcripts"
     yield f"{'':12}{'CPU s':>9}{'s/GB':>8}{'x':>8}{'RSS MB':>9}"
     for name, runs in costs.items():
         cpu = statistics.median(run.cpu for run in runs)
         rss = statistics.median(run.rss for run in runs)
         yield f"{name:12}{cpu:9.3f}{cpu / size * 1e9:8.2f}{cpu / least:8.2f}{rss:9.0f}"
+    cost = statistics.median(run.cpu for run in costs["archive"]) - statistics.median(run.cpu for run in costs["full"])
+    yield f"the archive's write cost: {cost:.3f} CPU s, {cost / size * 1e9:.2f} s/GB, {cost / least:.2f} x"
     yield from verdict(tree, held)
 
 

@@ -144,7 +144,7 @@ def spent(run: Callable[[], object]) -> float:
 
 
 def measure(home: Path, steps: Sequence[int]) -> None:
-    language = Language(random.Random(3))  # noqa: S311
+    language = Language(random.Random(3))
     asked = questions(language)
     written = 0
     for step in steps:

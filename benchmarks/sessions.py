@@ -94,7 +94,7 @@ def records(number: int, told: Told, chance: random.Random) -> Iterator[dict[str
 
 
 def lay(folder: Path, sessions: Sequence[Told], tree: Path | None) -> None:
-    chance = random.Random(7)  # noqa: S311
+    chance = random.Random(7)
     for number, told in enumerate(sessions, 1):
         place = folder / f"-home-dev-p{number % 12}"
         place.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--filler", type=int, default=400, help="sessions that nobody asks for")
     args = parser.parse_args()
     asked = topics()
-    sessions = [*asked, *fillers(random.Random(11), args.filler)]  # noqa: S311
+    sessions = [*asked, *fillers(random.Random(11), args.filler)]
     titles = {told.title: f"{number:08d}-0000-4000-8000-000000000000" for number, told in enumerate(asked, 1)}
     with tempfile.TemporaryDirectory() as folder:
         lay(Path(folder, "projects"), sessions, args.tree)

@@ -31,7 +31,10 @@ from indexer.store.vectors import Held, folder, open_store
 from indexer.worker import client
 from indexer.worker.report import size_of
 
-WORDS = "login timeout session cache index vector shed paint parser token socket thread memory query".split()
+WORDS = (
+    *("login", "timeout", "session", "cache", "index", "vector", "shed", "paint", "parser"),
+    *("token", "socket", "memory"),
+)
 ARMS = ("use", "minilm")
 BLOCK = 2_000
 
@@ -163,7 +166,9 @@ def main() -> None:
     try:
         if not (home / "index.db").exists():
             fill(home, args.documents, args.projects)
-            print(f"taking in, a document: {1000 * take_in(home, args.documents, args.projects):.2f} ms CPU", flush=True)
+            print(
+                f"taking in, a document: {1000 * take_in(home, args.documents, args.projects):.2f} ms CPU", flush=True
+            )
         state = settled(home)
         pid = int(str(state["pid"]))
         print(f"until Chroma held all of both models: {cpu_of(pid):.0f} s CPU, "
@@ -180,7 +185,8 @@ def main() -> None:
         print(f"worker {rss_of(pid) / 1e6:.0f} MB resident")
         database = sum(one.stat().st_size for one in folder(home).glob("vectors.db*"))
         chroma = size_of(folder(home) / "chroma")
-        print(f"on disk, a document: {database / args.documents:.0f} B in SQLite, {chroma / args.documents:.0f} B in Chroma")
+        each = f"{database / args.documents:.0f} B in SQLite, {chroma / args.documents:.0f} B in Chroma"
+        print(f"on disk, a document: {each}")
         client.request(home, {"op": "stop"})
         for arm in ARMS:
             print(f"embedding 90 words with {arm}: {embedding(arm)}", flush=True)

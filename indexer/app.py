@@ -11,12 +11,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from indexer import events
+from indexer import control, events
+from indexer import forget as forgetting
 from indexer import rescan as rescanning
+from indexer.archive.sink import ArchiveSink
 from indexer.config import Config
 from indexer.embedders.base import Embedder, NoEmbedder, Spec
+from indexer.errors import Busy
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
+from indexer.store.connection import WriterLock, open_writer, translated
+from indexer.store.migrations import migrate
 
 
 def source() -> Source:
@@ -24,9 +29,23 @@ def source() -> Source:
     return ClaudeCode()
 
 
-def rescan(config: Config, tell: Callable[[rescanning.Progress], None] | None = None) -> rescanning.Report:
+def redact(line: bytes) -> bytes:
+    """What becomes of a transcript's line before it is archived: nothing, so far."""
+    return line
+
+
+def sinks(config: Config) -> tuple[forgetting.Sink, ...]:
+    """What keeps texts beside the database, and must let go of them when they are forgotten."""
+    return (ArchiveSink(config.home),)
+
+
+def rescan(
+    config: Config, tell: Callable[[rescanning.Progress], None] | None = None, *, rebuild: bool = False
+) -> rescanning.Report:
     """See rescan.rescan."""
-    return rescanning.rescan(config, source(), dict(os.environ), tell)
+    return rescanning.rescan(
+        config, source(), dict(os.environ), tell, rebuild=rebuild, redact=redact, sinks=sinks(config)
+    )
 
 
 def watch(config: Config, stop: threading.Event) -> None:
@@ -36,7 +55,32 @@ def watch(config: Config, stop: threading.Event) -> None:
 
     events.configure(config.log_level, config.log_format)
     vectors = None if config.vectors_store == "none" else Supervisor(config.home)
-    Daemon(config, source(), dict(os.environ), vectors=vectors).run(stop)
+    Daemon(config, source(), dict(os.environ), redact=redact, sinks=sinks(config), vectors=vectors).run(stop)
+
+
+def forget(config: Config, sessions: Sequence[str], records: Sequence[str]) -> bool:
+    """Forget sessions and records (see forget.forget), through the running service if there is one.
+
+    Raises Busy when another process writes that is no service, or the service has gone meanwhile: what it
+    had begun is then done by whoever writes next."""
+    try:
+        lock = WriterLock(config.home)
+    except Busy as busy:
+        try:
+            said = control.ask(config.home, os.environ, "forget", sessions=list(sessions), records=list(records))
+        except Busy as silent:
+            raise Busy(busy.message, silent.message) from silent
+        return said.get("finished") is True
+    try:
+        with translated():
+            conn = open_writer(config.home)
+            try:
+                migrate(conn)
+                return forgetting.forget(conn, config.home, sessions, records, sinks(config))
+            finally:
+                conn.close()
+    finally:
+        lock.release()
 
 
 # --- vectors ----------------------------------------------------------------------------------------

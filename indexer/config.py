@@ -54,6 +54,10 @@ class Config:
     git_remote: bool
     environments: tuple[Environment, ...]
     aliases: tuple[tuple[str, str], ...]
+    archive_enabled: bool
+    archive_max_mb: int
+    archive_keep_days: int
+    excluded: tuple[str, ...]
     search_limit: int
     vectors_store: str
     vectors_models: tuple[str, ...]
@@ -148,6 +152,14 @@ def _named(value: object, wanted: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise _Refused(wanted)
     return value
+
+
+def _globs(value: object) -> tuple[str, ...]:
+    wanted = "a list of projects: keys, names or folders, with * and ? where they vary"
+    globs = tuple(_named(item, wanted).strip() for item in _list(value, wanted))
+    if any(not glob.isprintable() or not glob.strip("*?/ ") for glob in globs):
+        raise _Refused(wanted)  # a lone star would end all remembering
+    return globs
 
 
 def _truth(value: object) -> bool:
@@ -289,6 +301,10 @@ _SETTINGS = {
     "project.git_remote": _Setting("git_remote", _truth, _read_truth),
     "project.environment": _Setting("environments", _environments, None, _plain_environments),
     "project.aliases": _Setting("aliases", _aliases, None, dict),
+    "archive.enabled": _Setting("archive_enabled", _truth, _read_truth),
+    "archive.max_mb": _Setting("archive_max_mb", _whole(0, 100_000_000), _read_number),
+    "archive.keep_days": _Setting("archive_keep_days", _whole(0, 100_000), _read_number),
+    "exclude.projects": _Setting("excluded", _globs, lambda text: text.split(","), list),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
     "vectors.store": _Setting("vectors_store", _choice("chroma", "exact", "none")),
     "vectors.models": _Setting("vectors_models", _models, lambda text: text.replace(" ", "").split(","), list),

@@ -12,25 +12,33 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from itertools import chain, islice
+from typing import Any
 
-import orjson
-
-from indexer import events
+from indexer import condition, control, events, status_file
+from indexer.archive.catch_up import catch_up
+from indexer.archive.keep import Archive, Redact
+from indexer.condition import Trouble
 from indexer.config import Config
-from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
+from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
+from indexer.exclude import Exclusion
 from indexer.files.discover import Found, default_roots
 from indexer.files.sweep import Sweeper, Swept
 from indexer.files.walk import Stat
 from indexer.files.watch import Change, Pace, Sweep, Watch
+from indexer.forget import Sink, forget, resume
 from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.sources.base import Source
-from indexer.store import checkpoints, upkeep
+from indexer.store import archive as archived
+from indexer.store import checkpoints, exclusions, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
+from indexer.store.refusals import guard
 from indexer.store.removal import forget_sample, sample_folder
 from indexer.store.sessions import complete_idle
 from indexer.worker.supervisor import Supervisor
@@ -39,11 +47,12 @@ ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
 WAITED = 10
 """Of these, so many are those that have waited longest."""
-STATUS = "status.json"
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 UPKEEP_AFTER = 60.0
 """Seconds without work after which the database is looked after, a step at a time."""
+FORGET_SECONDS = 600.0
+"""What a forgetting may take before the service manager doubts us: VACUUM writes the whole database."""
 BACKOFF = (1.0, 60.0)
 
 
@@ -61,10 +70,13 @@ class Daemon:
         env: Mapping[str, str],
         *,
         watch: Watch | None = None,
+        redact: Redact | None = None,
         vectors: Supervisor | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        sinks: Sequence[Sink] = (),
     ) -> None:
+        self._sinks = sinks
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
         self._roots = config.roots or default_roots(env)
         pace = Pace(
@@ -74,19 +86,24 @@ class Daemon:
         self._watch = watch or Watch(self._roots, pace)
         self._vectors = vectors
         self._lock = WriterLock(config.home)
-        try:
+        self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
+        with ExitStack() as undo:
+            undo.callback(self._lock.release)
             self._conn = self._open()
-        except BaseException:
-            self._lock.release()
-            raise
+            self._control = control.Server(config.home, env, {"forget": self._forget})
+            undo.pop_all()
         with translated():
             known = checkpoints.known_stats(self._conn, source.parser_version)
+            self._archive = self._keep(redact)
+            self._behind = archived.behind(self._conn) if self._archive else []
         self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
         self._ingest = Ingest(
             self._conn,
             source,
             Resolver(config.environments, git_remote=config.git_remote),
             quiet=lambda path: path in self._quiet,
+            archive=self._archive,
+            exclusion=self._exclusion,
         )
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
@@ -95,10 +112,14 @@ class Daemon:
         self._quiet: set[str] = set()
         self._since: dict[str, tuple[Stat | None, float]] = {}
         self._delay, self._retry_at = 0.0, 0.0
-        self._trouble = ""
+        self._trouble: Trouble | None = None
+        self._hidden: dict[str, str] = {}
+        self._left, self._progress = (0, 0), False
         self._status_at = self._idle_at = self._alive_at = float("-inf")
         self._notify, self._ready = Notifier(env), False
         self._worked_at: float | None = None
+        self._tell(clock())  # on a disk that fills up later, this file can be written over
+        self._status_at = float("-inf")
 
     def _open(self) -> Connection:
         conn = open_writer(self._config.home)
@@ -106,8 +127,20 @@ class Daemon:
             migrate(conn)
             with transaction(conn):
                 set_aliases(conn, self._config.aliases)
+                exclusions.adopt(conn, self._exclusion)
+            self._finish_forgetting(conn, wait=True)
         self._database = identity(self._config.home)
         return conn
+
+    def _keep(self, redact: Redact | None) -> Archive | None:
+        """The archive, swept of what a crash has left; None when it is switched off."""
+        if not self._config.archive_enabled:
+            return None
+        guards = partial(guard, self._conn, self._exclusion)
+        cap = self._config.archive_max_mb * 1_000_000
+        archive = Archive(self._conn, self._config.home, redact, guards=guards, cap=cap)
+        archive.tidy()
+        return archive
 
     def run(self, stop: threading.Event) -> None:
         """Work until `stop` is set; ends within a turn. Raises CorruptDatabase and NewerDatabase."""
@@ -125,27 +158,33 @@ class Daemon:
         """Stop watching, fold the WAL back and give up the lock."""
         self._notify.stopping()
         self._watch.stop()
+        self._control.close()
         if self._vectors is not None:
             self._vectors.close()
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
-        (self._config.home / STATUS).unlink(missing_ok=True)
+        status_file.clear(self._config.home)
         self._lock.release()
 
     def step(self) -> bool:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
         now = self._clock()
         change = self._watch.poll(now)
+        served, more = False, change is None and self._has_more()
         try:
             with translated():
                 if change is not None:
                     self._look(change, now)
+                elif more:
+                    self._sweep(now)
                 if now >= self._retry_at:
                     self._stand()
+                    served = self._control.serve()
                     self._mark_gone()
                     self._work()
                     self._tend(now)
+                    self._catch_up()
                     self._recover()
                     self._look_after(now)
         except (CorruptDatabase, NewerDatabase):
@@ -155,34 +194,40 @@ class Daemon:
         self._report(now)
         if self._vectors is not None:
             self._vectors.tend(worked=self._worked_at is not None and self._worked_at >= now)
-        try:
-            with translated():
-                self._tell(now)
-        except (IndexerError, OSError) as error:  # that there is no status is no reason to stop reading
-            events.failed("status", error)
-        return change is not None or (bool(self._pending) and now >= self._retry_at)
+        self._tell(now)
+        waiting = bool(self._pending or self._behind) or self._has_more()
+        return change is not None or served or (waiting and now >= self._retry_at)
+
+    def _has_more(self) -> bool:
+        """Whether a sweep has left out something, and what it handed over is read. Where nothing of that could
+        be read, the next sweep by the clock will do."""
+        return self._left[0] > 0 and self._progress and not self._pending
 
     # -- what has changed --------------------------------------------------------------------------
 
     def _look(self, change: Change, now: float) -> None:
         if change is Sweep.FULL:
-            self._sweep(now)
+            self._watch.report_missed(self._sweep(now))
         elif change is Sweep.HOT:
-            swept = self._sweeper.hot()
+            swept = self._sweeper.hot(thorough=self._watch.status.mode == "polling")
             self._grow_quiet(now)
             self._take(swept)
+            self._look_behind()
+            self._watch.report_hot(swept.cpu)
             self._watch.report_missed(swept.missed)
         elif not isinstance(change, Sweep):
             self._take(self._sweeper.look(change))
 
-    def _sweep(self, now: float) -> None:
-        """Look at everything, also at what could not be read, and what others made to be read again."""
+    def _sweep(self, now: float) -> int:
+        """Look at everything, also at what could not be read, and what others made to be read again; returns
+        how many changes no hint had announced."""
         lost = []
         for path in checkpoints.unfinished(self._conn, self._source.parser_version):
             self._sweeper.doubt(path)
             if not os.path.lexists(path):
                 lost.append(path)
         swept = self._sweeper.full()
+        self._hidden, self._left, self._progress = dict(swept.problems), swept.left, False
         below = tuple(f"{path}/" for path in swept.problems)
         self._take(swept)
         self._lose([path for path in lost if not path.startswith(below)])
@@ -190,10 +235,20 @@ class Daemon:
             if any(found.root != self._sample for found in swept.changed[:1]):
                 forget_sample(self._conn)
         self._watch.report_sweep(swept.cpu, swept.directories, swept.linked)
-        self._watch.report_missed(swept.missed)
         events.sweep(
             files=len(swept.directories), changed=len(swept.changed), missed=swept.missed, seconds=self._clock() - now
         )
+        return swept.missed
+
+    def _look_behind(self) -> None:
+        """What could not be read may be readable by now: no hint tells of that."""
+        open_now = [path for path in self._hidden if os.access(path, os.R_OK | os.X_OK) or not os.path.lexists(path)]
+        for path in open_now:
+            del self._hidden[path]
+        if open_now:
+            looked = self._sweeper.look(open_now)
+            self._hidden |= looked.problems
+            self._take(looked)
 
     def _take(self, swept: Swept) -> None:
         """Queue what differs from what was read, the newest last."""
@@ -253,7 +308,7 @@ class Daemon:
                 continue
             if path in self._ingest.failed:
                 continue  # never settled, it comes again with every sweep
-            self._sweeper.settle(path, found.stat)
+            self._progress |= self._sweeper.settle(path, found.stat)
             self._quiet.discard(path)
             if path in self._ingest.unfinished:
                 self._unended[path] = found
@@ -262,11 +317,23 @@ class Daemon:
                 self._since.pop(path, None)
 
     def _tend(self, now: float) -> None:
-        """Once a minute: sessions that have gone quiet are complete."""
+        """Once a minute: sessions that have gone quiet are complete, and their ends go into the archive."""
         if now - self._idle_at >= IDLE_SECONDS:
             self._idle_at = now
+            self._finish_forgetting(self._conn, wait=False)
+            idle = self._wall() - self._config.idle_minutes * 60
             with transaction(self._conn):
-                complete_idle(self._conn, int((self._wall() - self._config.idle_minutes * 60) * 1000))
+                complete_idle(self._conn, int(idle * 1000))
+            if self._archive is not None:
+                self._archive.idle_before = int(idle * 1e9)
+                self._archive.seal()
+
+    def _catch_up(self) -> None:
+        """One transcript that was read and not archived, when there is nothing to read."""
+        self._behind += self._ingest.behind
+        self._ingest.behind.clear()
+        if self._archive is not None and self._behind and not self._pending:
+            catch_up(self._conn, self._archive, self._source, self._behind.pop())
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""
@@ -282,20 +349,45 @@ class Daemon:
         self._delay = min(max(first, self._delay * 2), longest)
         self._retry_at = now + self._delay
         self._idle_at = float("-inf")  # the next try writes, whether or not there is anything to read
-        self._trouble = str(error)
-        events.stalled(self._trouble, self._delay)
+        self._trouble = condition.of_error(error)
+        self._status_at = float("-inf")
+        events.stalled(self._trouble.reason, self._delay)
 
     def _recover(self) -> None:
         if self._trouble:
-            events.recovered(self._trouble)
-        self._delay, self._retry_at, self._trouble = 0.0, 0.0, ""
+            events.recovered(self._trouble.reason)
+            self._status_at = float("-inf")
+        self._delay, self._retry_at, self._trouble = 0.0, 0.0, None
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def _forget(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Forget, then look at everything: files of sessions that are left may have to be read again."""
+        sessions, records = _names(asked.get("sessions")), _names(asked.get("records"))
+        self._notify.busy(FORGET_SECONDS)
+        with translated():
+            finished = forget(self._conn, self._config.home, sessions, records, self._sinks)
+            if self._archive is not None:
+                self._archive.measure()
+            self._sweep(self._clock())
+        return {"finished": finished}
+
+    def _finish_forgetting(self, conn: Connection, *, wait: bool) -> None:
+        """Take up what was cut off, or could not be finished while somebody was reading."""
+        try:
+            with translated():
+                resume(conn, self._config.home, self._sinks, wait=wait)
+        except (CorruptDatabase, NewerDatabase):
+            raise
+        except (IndexerError, OSError) as error:
+            events.failed("forget", error)
 
     # -- status ------------------------------------------------------------------------------------
 
     def _report(self, now: float) -> None:
         """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
         a step that hangs is noticed."""
-        status = f"{self._trouble or self._watch.status.reason or 'up to date'}; {len(self._pending)} files to read"
+        status = f"{self._condition().reason or 'up to date'}; {len(self._pending) + self._left[0]} files to read"
         if not self._ready:
             self._ready = True
             self._notify.ready(status)
@@ -308,29 +400,48 @@ class Daemon:
         if now - self._status_at < STATUS_SECONDS:
             return
         self._status_at = now
-        watch = self._watch.status
-        sizes = {path: found.stat.size for path, found in self._pending.items()}
+        watch, wrong = self._watch.status, self._condition()
         state = {
             "pid": os.getpid(),
             "mode": watch.mode,
-            "reason": watch.reason or self._trouble,
-            "remedy": watch.remedy,
+            "reason": wrong.reason,
+            "remedy": wrong.remedy,
             "watches": watch.watches,
             "directories": watch.directories,
             "overflows": watch.overflows,
             "missed": watch.missed,
             "restarts": watch.restarts,
-            "pending_files": len(self._pending),
-            "lag_bytes": checkpoints.lag(self._conn, sizes),
+            "pending_files": len(self._pending) + self._left[0],
+            "lag_bytes": self._lag(),
             "events": events.snapshot(),
             "updated_at": int(self._wall() * 1000),
         }
-        path = self._config.home / STATUS
-        scratch = path.with_suffix(".json.new")
-        scratch.unlink(missing_ok=True)  # never through a link
-        fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.write(fd, orjson.dumps(state))
-        finally:
-            os.close(fd)
-        scratch.replace(path)
+            status_file.write(self._config.home, state)
+        except OSError as error:  # that there is no status is no reason to stop reading
+            events.failed("status", error)
+
+    def _condition(self) -> Trouble:
+        """All that is wrong now."""
+        watch = self._watch.status
+        troubles = [Trouble(watch.reason, watch.remedy), *condition.of_roots(self._config.roots)]
+        return condition.joined(
+            [*([self._trouble] if self._trouble else []), *troubles, *condition.of_folders(self._hidden)]
+        )
+
+    def _lag(self) -> int | None:
+        """Bytes that are not read yet; None while the database does not say."""
+        try:
+            with translated():
+                sizes = {path: found.stat.size for path, found in self._pending.items()}
+                return checkpoints.lag(self._conn, sizes) + self._left[1]
+        except IndexerError as error:
+            events.failed("status", error)
+            return None
+
+
+def _names(given: object) -> list[str]:
+    """A list of ids out of a request. Raises UsageError for anything else."""
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise UsageError("a list of ids is missing", "")
+    return given

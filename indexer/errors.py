@@ -8,6 +8,7 @@
     +- NoDatabase           3   nothing has been indexed yet
     +- Busy                 4   another writer holds the lock, or the database stays locked
     +- CorruptDatabase      5   SQLite says the file is damaged
+    +- DamagedArchive       5   a file of the archive does not hold what its name says
     +- NewerDatabase        6   written by a newer version of this program
 
 Exit codes are those of the command line's contract (ux-and-security 1.5); 130 (interrupted) is the
@@ -83,3 +84,10 @@ class NewerDatabase(IndexerError):
 
     kind = "newer-database"
     exit_code = 6
+
+
+class DamagedArchive(IndexerError):
+    """A file of the archive is missing, or does not hold what its name says."""
+
+    kind = "damaged-archive"
+    exit_code = 5

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from indexer import events
+from indexer.archive.keep import Archive, Kept, Raw
+from indexer.exclude import Exclusion
 from indexer.failpoints import passing
 from indexer.files.discover import Found
 from indexer.files.fingerprint import TAIL, Fingerprint, matches, take
-from indexer.files.tail import NotARegularFile, Oversize, last_line, open_source, read_lines
+from indexer.files.tail import LONGEST, NotARegularFile, Oversize, last_line, open_source, read_lines
 from indexer.files.walk import Stat
 from indexer.project import Resolver
 from indexer.records import Entry, Line, SourceFile, Unreadable
@@ -27,7 +29,7 @@ from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
 from indexer.store.connection import Connection, transaction
-from indexer.store.writer import Placed, Turn, Writer, Written
+from indexer.store.writer import NOTHING_EXCLUDED, Placed, Turn, Writer, Written
 
 
 class Size(NamedTuple):
@@ -95,6 +97,12 @@ class _Batch:
     rows: int = 0
     size: int = 0
     began: float = field(default_factory=time.monotonic)
+    kept: list[Kept] = field(default_factory=list)
+
+    def keep(self, kept: Kept | None) -> None:
+        """Have what the archive has taken noted with the rows."""
+        if kept is not None:
+            self.kept.append(kept)
 
     def full(self, limit: Size) -> bool:
         """Whether it is time to commit."""
@@ -123,12 +131,18 @@ class Ingest:
         quiet: Callable[[str], bool] = lambda _: True,
         index_text: bool = True,
         limit: Size = LIVE,
+        archive: Archive | None = None,
+        exclusion: Exclusion = NOTHING_EXCLUDED,
     ) -> None:
+        self._exclusion = exclusion
         self._conn, self._source, self._resolve = conn, source, resolver.resolve
+        self._archive = archive
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
         self._batch = _Batch()
         self.unfinished: set[str] = set()
         """Files whose last line has no newline and is not read yet: it has to stand for a while."""
+        self.behind: list[int] = []
+        """Ids of files of which the archive has yet to take what was read."""
         self.failed: set[str] = set()
         """Files that could not be read when they were tried last."""
 
@@ -183,13 +197,21 @@ class Ingest:
         end, number = begin, row.line_no
         rows, data = self._limit.rows, self._limit.turn
         parse, line = self._source.parse, None
+        raw: list[Raw] = []
+        archive = self._archive
+        guard = archive.guard(row) if archive is not None else None
         for line in read_lines(fd, begin, number, size=stat.size, max_bytes=data, max_lines=rows):
             end, number = line.end, line.number
             if isinstance(line, Oversize):
                 placed.append(Placed(number, line.start, _oversize(line)))
+                raw.append(Raw(line.start, end, None))
                 continue
+            entries = parse(line.data, file)
             # Placed(...) goes through a Python-level __new__, once a line.
-            placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in parse(line.data, file)])
+            placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in entries])
+            if archive is not None:
+                kept = line.data if archive.wants(entries, guard) else None
+                raw.append(tuple.__new__(Raw, (line.start, end, kept)))
         more = number - row.line_no >= rows or end - begin >= data
         news = bool(placed) or end > begin or _stat_of(row) != stat
         if news:
@@ -198,8 +220,10 @@ class Ingest:
             self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
             self._batch.rows += len(placed)
             self._batch.size += end - begin
-        if not more:
-            self._last_line(fd, file, row, end, number, stat.size, news)
+        unended = None if more else self._last_line(fd, file, row, end, number, stat.size, news)
+        if archive is not None:
+            open_line = unended and Raw(unended.start, unended.end, unended.data)
+            self._batch.keep(archive.take(row, raw, whole=not more, open_line=open_line))
         return more
 
     def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:
@@ -218,21 +242,30 @@ class Ingest:
         row.size = stat.size if complete else -1
         row.mtime_ns, row.ctime_ns = stat.mtime_ns, stat.ctime_ns
 
-    def _last_line(self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int, news: bool) -> None:
-        """A last line without newline: 211 of 7,240 real files end so, complete."""
+    def _last_line(
+        self, fd: int, file: SourceFile, row: FileRow, end: int, number: int, size: int, news: bool
+    ) -> Line | None:
+        """A last line without newline: 211 of 7,240 real files end so, complete. Returns it if it was taken. One
+        that is too long already is said to be, though its end is not in sight."""
         if end < size and not self._quiet(file.path):
             if news:
                 self.unfinished.add(file.path)
                 row.size = -1  # whoever reads next has to wait for it too
-            return
+            return None
         self.unfinished.discard(file.path)
         if end >= size:
-            return
+            return None
+        if size - end > LONGEST:
+            endless = _oversize(Oversize(end, size, number + 1, size - end))
+            self._batch.turns += [Turn(row, [Placed(number + 1, end, endless)], provisional=True)] if news else []
+            return None
         line = last_line(fd, end, number, size)
         entries = self._source.parse(line.data, file) if line is not None else ()
         if line is not None and all(entry.uuid and not _damaged(entry) for entry in entries):
             placed = [Placed(line.number, line.start, entry) for entry in entries]
             self._batch.turns.append(Turn(row, placed, provisional=True))
+            return line
+        return None
 
     # -- one transaction ---------------------------------------------------------------------------
 
@@ -240,9 +273,12 @@ class Ingest:
         batch, self._batch = self._batch, _Batch()
         passing("ingest.begin")
         with transaction(self._conn):
-            writer = Writer(self._conn, self._source.platform, self._resolve, index_text=self._index_text)
+            writer = Writer(
+                self._conn, self._source.platform, self._resolve, index_text=self._index_text, exclusion=self._exclusion
+            )
             written = writer.write(batch.turns)
             passing("ingest.rows")
+            self._archive_batch(batch, writer)
             for mark in batch.marks:
                 self._move_on(mark)
                 passing("ingest.checkpoint")
@@ -251,8 +287,21 @@ class Ingest:
             events.ingested(turn.file.path, lines=len(turn.placed), rows=len(turn.placed), size=turn.file.offset)
         return Progress(len(batch.marks), batch.size, batch.rows, written)
 
+    def _archive_batch(self, batch: _Batch, writer: Writer) -> None:
+        """Note what the archive has taken of a batch. Where a session of it turned out to be excluded, nothing
+        is: its files are caught up with, now that it is known."""
+        if self._archive is None:
+            return
+        for kept in batch.kept:
+            if writer.excluded:
+                self._archive.discard(kept)
+                self.behind.append(kept.row.id)
+            else:
+                self._archive.note(kept)
+
     def _move_on(self, mark: _Mark) -> None:
         row = mark.row
+        checkpoints.cover(self._conn, row)
         if row.reread:
             row.reread = False
             row.start_over()

@@ -35,7 +35,10 @@ LONGEST = 4_096
 """Characters of a query that are looked at: a pasted log must not become ten thousand words."""
 MOST_WORDS = 64
 LIMITS = (1, 500)
+_FEWER = f"at most {LIMITS[1]} results are given at a time; --offset leads on"
 _FAR = 1 << 62
+_LAST_DAY = 253_402_128_000_000
+"""The last day of 9999 but one: a zone ahead of UTC must not lead into the year 10000."""
 _UNFILTERED = Filters()
 
 # -, title:, then a phrase in quotes or a word. A dash or title: that leads nothing is part of the word.
@@ -70,6 +73,8 @@ class Query:
     excluded: tuple[Term, ...]
     words: tuple[str, ...]
     filters: Filters
+    notes: tuple[str, ...] = ()
+    """What of the question was taken otherwise than it was put, for people."""
 
     @property
     def all(self) -> str:
@@ -97,6 +102,7 @@ def parse(text: str, filters: Filters = _UNFILTERED) -> Query:
         tuple(dict.fromkeys(_term(*item, alone=True) for item in unwanted)),
         tuple(surfaces),
         _in_range(filters),
+        (_FEWER,) if filters.limit > LIMITS[1] else (),
     )
 
 
@@ -113,7 +119,7 @@ def parse_when(text: str, now: int, tz: tzinfo, *, end: bool = False) -> int:
     Raises UsageError, naming the zone.
     """
     word = text.strip().lower()
-    here = datetime.fromtimestamp(now / 1000, UTC).astimezone(tz)
+    here = datetime.fromtimestamp(min(now, _LAST_DAY) / 1000, UTC).astimezone(tz)
     days = {"today": 0, "yesterday": 1}
     try:
         if word == "now":

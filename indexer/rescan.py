@@ -4,23 +4,37 @@ An empty memory is filled through a side file (store/bulk.py), a filled one is a
 result is the same, nothing is lost and nothing stands twice; interrupted, it goes on where the last
 commit was. With no transcripts in the default places, a small bundled sample is read instead, so that
 a new user has something to search; it leaves again when real transcripts turn up.
+
+`rebuild` reads everything anew into a side file, whatever the memory holds, and carries over what no
+transcript says (indexer/rebuild.py). The memory stays as it is until the new one takes its place.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from indexer.archive.catch_up import catch_up
+from indexer.archive.chunks import Shelf
+from indexer.archive.keep import Archive, Redact
 from indexer.config import Config
+from indexer.exclude import Exclusion
 from indexer.files.discover import Found, Survey, default_roots, survey
+from indexer.forget import Sink, resume
 from indexer.ingest import BULK, LIVE, Ingest, Size
+from indexer.ingest import Progress as Done
 from indexer.project import Resolver
+from indexer.rebuild import Feed, Rebuild
 from indexer.sources.base import Source
-from indexer.store import bulk, checkpoints
+from indexer.store import archive as archived
+from indexer.store import bulk, checkpoints, exclusions
+from indexer.store import rebuild as rebuilding
 from indexer.store.connection import (
     Connection,
     WriterLock,
@@ -31,6 +45,7 @@ from indexer.store.connection import (
 )
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
+from indexer.store.refusals import guard
 from indexer.store.removal import forget_sample, holds_only_sample, sample_folder
 from indexer.store.sessions import complete_idle
 
@@ -50,7 +65,8 @@ class Progress(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a rescan did. problems: (path, reason). sample: the bundled sample was read."""
+    """What a rescan did. problems: (path, reason). sample: the bundled sample was read. files_archived: in a
+    rebuild, files that no longer stand on disk and were read from the archive."""
 
     files_total: int
     files_read: int
@@ -62,6 +78,7 @@ class Report(NamedTuple):
     problems: tuple[tuple[str, str], ...]
     seconds: float
     sample: bool
+    files_archived: int = 0
 
 
 class _Meter:
@@ -77,9 +94,9 @@ class _Meter:
         """Since the start."""
         return time.monotonic() - self._began
 
-    def add(self, ingest: Ingest, files: Iterable[Found]) -> None:
-        """Read the files, reporting after each commit."""
-        for done in ingest.run(files):
+    def add(self, commits: Iterable[Done]) -> None:
+        """Have files read, reporting after each commit."""
+        for done in commits:
             written = done.written
             self.files += done.files
             self.size += done.size
@@ -91,20 +108,104 @@ class _Meter:
                 self._tell(Progress(done_files, self._files, self.size, self._size, self.rows, self.seconds))
 
 
-def rescan(
-    config: Config, source: Source, env: dict[str, str], tell: Callable[[Progress], None] | None = None
-) -> Report:
-    """Bring the memory of `config.home` up to date with the roots.
+class _Job(NamedTuple):
+    """What a rescan needs all along."""
 
-    Raises Busy when another process writes there, CorruptDatabase, NewerDatabase, IndexerError.
+    config: Config
+    source: Source
+    seen: Survey
+    sample: bool
+    tell: Callable[[Progress], None] | None
+    redact: Redact | None
+
+    def exclusion(self) -> Exclusion:
+        """Projects that are not remembered."""
+        return Exclusion(self.config.excluded, str(Path.home()))
+
+    def archive(self, conn: Connection, limit: Size) -> Archive | None:
+        """The archive to fill beside the rows; none for the bundled sample, or if it is switched off."""
+        if self.sample or not self.config.archive_enabled:
+            return None
+        cap = self.config.archive_max_mb * 1_000_000
+        guards = partial(guard, conn, self.exclusion())
+        archive = Archive(conn, self.config.home, self.redact, guards=guards, cap=cap, lazily=limit is BULK)
+        archive.idle_before = int((time.time() - self.config.idle_minutes * 60) * 1e9)
+        return archive
+
+
+def rescan(
+    config: Config,
+    source: Source,
+    env: dict[str, str],
+    tell: Callable[[Progress], None] | None = None,
+    *,
+    rebuild: bool = False,
+    redact: Redact | None = None,
+    sinks: Sequence[Sink] = (),
+) -> Report:
+    """Bring the memory of `config.home` up to date with the roots; rebuild: make all of it anew.
+
+    redact: what every line goes through before it is archived. Raises Busy when another process writes
+    there, CorruptDatabase, NewerDatabase, IndexerError.
     """
     lock = WriterLock(config.home)
     try:
-        with _uncollected(), translated(), _store(config.home) as (conn, limit):
-            seen, sample = _find(conn, config, source, env)
-            return _fill(conn, limit, config, source, seen, sample, tell)
+        with _uncollected(), translated():
+            if rebuild and _holds_something(config.home):
+                report = _rebuild(config, source, env, tell, redact)
+            else:
+                with _store(config.home, sinks) as (conn, limit):
+                    seen, sample = _find(conn, config, source, env)
+                    report = _fill(conn, limit, _Job(config, source, seen, sample, tell, redact))
+            _take_back(config.home, sinks)
+        return report
     finally:
         lock.release()
+
+
+def _holds_something(home: Path) -> bool:
+    if not database_path(home).exists():
+        return False
+    with closing(open_writer(home)) as conn:
+        migrate(conn)
+        return not bulk.is_empty(conn)
+
+
+def _rebuild(
+    config: Config,
+    source: Source,
+    env: dict[str, str],
+    tell: Callable[[Progress], None] | None,
+    redact: Redact | None,
+) -> Report:
+    with closing(open_writer(config.home)) as conn:
+        seen, sample = _find(conn, config, source, env)
+        job = _Job(config, source, seen, sample, tell, redact)
+        if archive := job.archive(conn, LIVE):
+            archive.tidy()
+        old, kept = rebuilding.old_files(conn), {each.file_id for each in archived.held(conn)}
+        rebuilding.fold_log(conn)
+    side = bulk.open_side(config.home)
+    try:
+        archive = Archive(side, config.home, redact)
+        again = Rebuild(side, config.home, source, _resolver(config), archive)
+        with transaction(side):
+            again.begin(old, kept, seen.found)
+        report = _fill(side, BULK, job, again)
+        bulk.publish(side, config.home)
+    except BaseException:
+        bulk.discard(side, config.home)
+        raise
+    return report
+
+
+def _take_back(home: Path, sinks: Sequence[Sink]) -> None:
+    """Sessions that turned out to be of an excluded project after some of them was stored."""
+    conn = open_writer(home)
+    try:
+        resume(conn, home, sinks)
+    finally:
+        conn.close()
 
 
 @contextmanager
@@ -123,13 +224,14 @@ def _uncollected() -> Iterator[None]:
 def _find(conn: Connection, config: Config, source: Source, env: dict[str, str]) -> tuple[Survey, bool]:
     """What stands on disk; the bundled sample when the default places hold nothing, nor ever did."""
     seen = survey(config.roots or default_roots(env), source)
-    if seen.found or config.roots or seen.problems or not holds_only_sample(conn):
+    known = config.roots or Shelf(config.home).folder.is_dir() or not holds_only_sample(conn)
+    if seen.found or seen.problems or known:
         return seen, False
     return survey([sample_folder()], source), True
 
 
 @contextmanager
-def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
+def _store(home: Path, sinks: Sequence[Sink]) -> Iterator[tuple[Connection, Size]]:
     """The database to fill, and in batches of what size.
 
     When there is nothing to add to, it is a side file, published at the end. Also an interrupted load is
@@ -137,6 +239,7 @@ def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
     if database_path(home).exists():
         conn = open_writer(home)
         migrate(conn)
+        resume(conn, home, sinks)
         if not bulk.is_empty(conn):
             try:
                 yield conn, LIVE
@@ -150,6 +253,7 @@ def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
         try:
             yield side, BULK
         except KeyboardInterrupt:
+            os.sync()  # what was archived so far
             bulk.publish(side, home)
             raise
         bulk.publish(side, home)
@@ -158,41 +262,71 @@ def _store(home: Path) -> Iterator[tuple[Connection, Size]]:
         raise
 
 
-def _fill(
-    conn: Connection,
-    limit: Size,
-    config: Config,
-    source: Source,
-    seen: Survey,
-    sample: bool,
-    tell: Callable[[Progress], None] | None,
-) -> Report:
+def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None) -> Report:
+    config, source, seen = job.config, job.source, job.seen
+    archive, exclusion = job.archive(conn, limit), job.exclusion()
+    if archive is not None and again is None:
+        archive.tidy()
     with transaction(conn):
         set_aliases(conn, config.aliases)
-        hidden = [path for path, _ in seen.problems]
-        checkpoints.mark_gone(conn, {found.file.path for found in seen.found}, hidden)
+        exclusions.adopt(conn, exclusion)
+        if again is None:
+            _mark_gone(conn, seen)
         if any(found.root != sample_folder() for found in seen.found[:1]):
             forget_sample(conn)
     todo = _changed(conn, source, seen.found)
-    meter = _Meter(tell, len(todo), sum(found.stat.size for found in todo))
-    resolver = Resolver(config.environments, git_remote=config.git_remote)
-    ingest = Ingest(conn, source, resolver, limit=limit)
+    feed: Feed | None = again
+    if archive is not None and limit is BULK and again is None:
+        feed = Feed(conn, source, _resolver(config), archive)
+        feed.adopt()
+    gone = feed.files if feed else []
+    size = sum(found.stat.size for found in todo) + sum(row.offset for row in gone)
+    meter = _Meter(job.tell, len(todo) + len(gone), size)
+    ingest = Ingest(conn, source, _resolver(config), limit=limit, archive=archive, exclusion=exclusion)
     read = len(todo)
     for _ in range(PASSES):
-        meter.add(ingest, todo)
+        meter.add(ingest.run(todo))
+        if feed is not None:
+            meter.add(feed.fed())
         todo = _changed(conn, source, seen.found)
-        if not todo:
+        if not todo and not (feed and feed.unfinished()):
             break
-    with transaction(conn):
-        complete_idle(conn, int((time.time() - config.idle_minutes * 60) * 1000))
+    if again is not None:
+        again.end()
+    if feed is not None:
+        with transaction(conn):
+            _mark_gone(conn, seen)
+    _finish(conn, config, source, archive, published=again is None)
     missing = [(root, "there is no such folder") for root in config.roots if not Path(root).is_dir()]
     return Report(
         len(seen.found), read, len(seen.found) - read, meter.size, meter.rows, meter.dead_letters, meter.conflicts,
-        (*missing, *seen.problems, *checkpoints.unreadable(conn)), meter.seconds, sample,
+        (*missing, *seen.problems, *checkpoints.unreadable(conn)), meter.seconds, job.sample, len(gone),
     )  # fmt: skip
+
+
+def _mark_gone(conn: Connection, seen: Survey) -> None:
+    checkpoints.mark_gone(conn, {found.file.path for found in seen.found}, [path for path, _ in seen.problems])
+
+
+def _finish(conn: Connection, config: Config, source: Source, archive: Archive | None, *, published: bool) -> None:
+    """What comes after all files: sessions that are over, and the ends of what was archived.
+
+    published: nobody else names the archive's files, so that those in no use may go."""
+    with transaction(conn):
+        complete_idle(conn, int((time.time() - config.idle_minutes * 60) * 1000))
+    if archive is not None:
+        for file_id in archived.behind(conn):
+            catch_up(conn, archive, source, file_id)
+        if published:
+            archive.seal()
+        archive.shelf.sync()
+
+
+def _resolver(config: Config) -> Resolver:
+    return Resolver(config.environments, git_remote=config.git_remote)
 
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:
     """Files whose stat is not the one of their last complete reading."""
-    known = checkpoints.known_stats(conn, source.parser_version)
-    return [one for one in found if known.get(checkpoints.stored(one.file.path)) != tuple(one.stat)]
+    known, names = checkpoints.known_stats(conn, source.parser_version), checkpoints.names(conn)
+    return [one for one in found if all(known.get(name) != tuple(one.stat) for name in names(one.file.path))]

@@ -103,7 +103,8 @@ def search_sessions(
     in_order = [row for row in ranking.rows if row.id in best]
     shown = hydrate(conn, [row.id for row in in_order])
     hits = tuple(_hit(shown[row.id], row.score, query.words) for row in in_order if row.id in shown)
-    results = Results(hits, ranking.via, ranking.notes, len(groups) > _end(filters))
+    notes = (*query.notes, *ranking.notes)
+    results = Results(hits, ranking.via, notes, len(groups) > _end(filters))
     return results, tuple(_group(row_id, rows, shown) for row_id, rows in page)
 
 
@@ -154,7 +155,7 @@ def _page(conn: Connection, query: Query, ranking: Ranking) -> Results:
 def _shown(conn: Connection, query: Query, page: Sequence[Match], ranking: Ranking, more: bool) -> Results:
     rows = hydrate(conn, [row.id for row in page])
     hits = tuple(_hit(rows[row.id], row.score, query.words) for row in page if row.id in rows)
-    return Results(hits, ranking.via, ranking.notes, more)
+    return Results(hits, ranking.via, (*query.notes, *ranking.notes), more)
 
 
 def _grouped(conn: Connection, rows: Sequence[Match], only: str | None) -> list[tuple[int, list[Match]]]:

@@ -71,6 +71,9 @@ _UNSAFE = re.compile(
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
 _MARK = 64
+INDEXED = 1 << 20
+"""Characters of a text that the index sees, more than any model reads at once. What is longer is stored whole
+all the same; indexed whole, it takes ten times its size in memory (64 MiB of Chinese: 1.6 GB)."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _END = object()
@@ -212,11 +215,14 @@ def token_estimate(text: str) -> int:
 
 
 def search_tokens(text: str) -> str:
-    """What the full-text index is to see of `text`. Queries are made by the same rules (query.py).
+    """What the full-text index is to see of `text`: of its first `INDEXED` characters. Queries are made by
+    the same rules (query.py).
 
     MB of UTF-8 a CPU second: English 240, code 110, nothing but camelCase 35 (13 if each identifier is
     new), Chinese 40, Chinese mixed with English 25. FTS5 itself reads about 26.
     """
+    if len(text) > INDEXED:
+        text = text[:INDEXED]
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
     if text.isascii() or not _UNUSUAL.search(text):

@@ -13,10 +13,10 @@ from memories import prompts
 from transcripts import Transcript
 
 from indexer import app, events
-from indexer.daemon import STATUS
 from indexer.errors import Busy
 from indexer.rescan import Progress
 from indexer.sources.claude_code import ClaudeCode
+from indexer.status_file import NAME
 from indexer.store.connection import WriterLock, open_reader, writer_alive
 
 
@@ -70,7 +70,7 @@ def test_watching_follows_the_transcripts_until_told_to_stop(tmp_path: Path, mon
     monkeypatch.setattr(events, "ingested", then_stop)
     app.watch(settings(home, tmp_path / "projects", log_level="error"), stop)
     assert remembered(home) == ["one"]
-    assert (writer_alive(home), (home / STATUS).exists()) == (None, False)
+    assert (writer_alive(home), (home / NAME).exists()) == (None, False)
 
 
 def test_watching_is_refused_while_another_process_does(tmp_path: Path) -> None:

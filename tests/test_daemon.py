@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
 import pytest
 from daemons import Hand, Service, settings
+from forgetting import holding
 from memories import consistent, prompts
 from stores import content, memory_of
 from transcripts import Transcript, uid
 
 from indexer import daemon as module
-from indexer import events, ingest
-from indexer.daemon import STATUS, Daemon
-from indexer.errors import Busy, CorruptDatabase, NewerDatabase
+from indexer import events, ingest, status_file
+from indexer.daemon import Daemon
+from indexer.errors import Busy, CorruptDatabase, NewerDatabase, UsageError
+from indexer.files import sweep
 from indexer.files.tail import open_source
 from indexer.files.watch import SWEEP
 from indexer.rescan import rescan
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store import checkpoints
-from indexer.store.connection import database_path, open_reader, open_writer, writer_alive
+from indexer.store import checkpoints, erasing
+from indexer.store.connection import Connection, database_path, open_reader, open_writer, writer_alive
 
 Start = Callable[..., Service]
 
@@ -163,6 +166,38 @@ def test_newest_transcripts_come_first(start: Start, root: Path, monkeypatch: py
     service = start()
     service.settle()
     assert remembered(service.config.home) == ["prompt a", "prompt b", "prompt c"]
+
+
+def test_more_files_than_a_sweep_hands_over_are_all_read(
+    start: Start, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for number in range(7):
+        talk(f"s{number}", f"prompt {number}").write(root)
+    service = start()
+    service.settle()
+    assert len(remembered(home)) == 7
+    assert service.hand.sweeps >= 4
+    assert service.hand.missed == [0]
+
+
+def test_files_that_cannot_be_read_do_not_keep_it_busy(
+    start: Start, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for number in range(7):
+        talk(f"s{number}", f"prompt {number}").write(root)
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest, "open_source", refuse)
+        service = start()
+        assert service.settle() < 4
+        assert service.status["pending_files"] == 5
+    for _ in range(3):
+        service.sweep()
+    assert len(remembered(home)) == 7
 
 
 def test_what_is_read_again_by_a_sweep_writes_nothing(service: Service, root: Path, home: Path) -> None:
@@ -341,13 +376,16 @@ def test_a_busy_database_stalls_the_reading_and_loses_nothing(
 ) -> None:
     path = talk("a", "one").write(root)
     service.hint(path)
-    assert "busy" in service.status["reason"]
-    assert service.status["pending_files"] == 1
+    told = service.status
+    assert "busy" in told["reason"]
+    assert "another program" in told["remedy"]
+    assert told["pending_files"] == 1
     blocked.execute("ROLLBACK")
     service.now += 60
     service.settle()
     assert remembered(home) == ["one"]
-    assert (service.status["reason"], service.status["pending_files"]) == ("", 0)
+    told = service.status
+    assert (told["reason"], told["remedy"], told["pending_files"]) == ("", "", 0)
 
 
 def test_a_stalled_service_waits_longer_each_time(
@@ -404,7 +442,7 @@ def test_trouble_that_is_over_is_no_longer_told_of_though_nothing_is_to_be_read(
     assert service.status["reason"] == ""
 
 
-@pytest.mark.parametrize("words", ["database or disk is full", "disk I/O error"])
+@pytest.mark.parametrize("words", ["disk is full", "disk I/O error"])
 def test_a_full_disk_stalls_the_reading_until_there_is_room(
     service: Service, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
@@ -414,10 +452,13 @@ def test_a_full_disk_stalls_the_reading_until_there_is_room(
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "save", full)
         service.hint(talk("a", "one").write(root))
-        assert words in service.status["reason"]
+        told = service.status
+        assert words in told["reason"]
+        assert "where the memory is" in told["remedy"] or "make room on the disk" in told["remedy"]
     service.now += 60
     service.settle()
     assert remembered(home) == ["one"]
+    assert (service.status["reason"], service.status["remedy"]) == ("", "")
 
 
 def test_a_disk_too_full_for_the_status_stops_nothing(
@@ -442,10 +483,11 @@ def test_a_status_that_cannot_be_put_together_stops_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "lag", fail)
-        service.now += 60
         service.hint(talk("a", "one").write(root))
+        assert service.status["lag_bytes"] is None
     assert remembered(home) == ["one"]
-    assert service.status["pending_files"] == 0
+    told = service.status
+    assert (told["pending_files"], told["lag_bytes"]) == (0, 0)
 
 
 def test_a_damaged_database_ends_the_service(service: Service, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,7 +516,7 @@ def test_the_status_is_not_written_through_a_link(service: Service, home: Path, 
     service.now += 60
     service.settle()
     assert (tmp_path / "diary").read_text() == "dear diary"
-    assert (home / STATUS).exists()
+    assert (home / status_file.NAME).exists()
 
 
 # -- files and folders that cannot be read ---------------------------------------------------------
@@ -557,6 +599,77 @@ def test_a_folder_that_cannot_be_listed_is_not_gone(service: Service, root: Path
     path.parent.chmod(0o700)
     service.sweep()
     assert remembered(home) == ["one"]
+
+
+@pytest.fixture
+def locked(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """Folders that we may not read (simulated: to root nothing is closed)."""
+    closed: set[str] = set()
+    scandir, access = os.scandir, os.access
+
+    def refuse(path: str) -> Any:
+        if path in closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", refuse)
+        patch.setattr(os, "access", lambda path, mode: path not in closed and access(path, mode))
+        yield closed
+
+
+def test_row_15_an_unreadable_folder_is_told_of_until_it_is_readable(
+    service: Service, root: Path, home: Path, locked: set[str]
+) -> None:
+    """The refusal is simulated: to root nothing is closed."""
+    path = talk("a", "one").write(root)
+    service.sweep()
+    talk("b", "two").write(root)
+    locked.add(str(path.parent))
+    service.sweep()
+    told = service.status
+    assert told["reason"] == f"cannot read {path.parent}: Permission denied"
+    assert told["remedy"] == f"chmod u+rX {path.parent}"
+    locked.clear()
+    service.hot()
+    assert sorted(remembered(home)) == ["one", "two"]
+    assert (service.status["reason"], service.status["remedy"]) == ("", "")
+
+
+def test_an_unreadable_folder_that_goes_is_no_trouble_any_more(service: Service, root: Path, locked: set[str]) -> None:
+    folder = root / "-closed"
+    folder.mkdir()
+    locked.add(str(folder))
+    service.sweep()
+    assert "cannot read" in service.status["reason"]
+    folder.rmdir()
+    service.hot()
+    assert service.status["reason"] == ""
+
+
+def test_row_23_a_root_of_the_settings_that_is_missing_is_told_of_with_its_remedy(
+    home: Path, root: Path, tmp_path: Path
+) -> None:
+    service = Service(settings(home, root, tmp_path / "later"))
+    service.settle()
+    told = service.status
+    assert told["reason"] == f"waiting for {tmp_path}/later to appear"
+    assert told["remedy"] == f"mkdir -p {tmp_path}/later, or correct sources.roots"
+    (tmp_path / "later").mkdir()
+    assert service.status["reason"] == ""
+    service.stop()
+
+
+def test_row_24_a_root_removed_and_made_again_is_told_of_meanwhile(service: Service, root: Path, home: Path) -> None:
+    talk("a", "one").write(root)
+    service.sweep()
+    shutil.rmtree(root)
+    service.sweep()
+    assert service.status["reason"] == f"waiting for {root} to appear"
+    talk("b", "two").write(root)
+    service.sweep()
+    assert sorted(remembered(home)) == ["one", "two"]
+    assert service.status["reason"] == ""
 
 
 def test_a_name_that_is_no_utf_8_is_read_once(service: Service, root: Path, home: Path) -> None:
@@ -702,9 +815,9 @@ def test_of_a_file_that_was_read_in_part_only_the_rest_is_unread(service: Servic
 def test_the_status_is_private_and_gone_when_the_service_stops(start: Start, home: Path) -> None:
     service = start()
     service.settle()
-    assert (home / STATUS).stat().st_mode & 0o777 == 0o600
+    assert (home / status_file.NAME).stat().st_mode & 0o777 == 0o600
     service.stop()
-    assert not (home / STATUS).exists()
+    assert not (home / status_file.NAME).exists()
 
 
 def test_only_changes_that_no_hint_told_of_count_as_missed(service: Service, root: Path) -> None:
@@ -782,3 +895,138 @@ def test_the_manager_hears_of_a_start_each_round_and_the_end(home: Path, root: P
     served.step()
     served.close()
     assert [manager.recv(1000).split(b"\n")[0] for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]
+
+
+# -- the archive -----------------------------------------------------------------------------------
+
+
+def in_archive(home: Path) -> tuple[int, int]:
+    """Chunks and tails."""
+    conn = open_reader(home)
+    counts = [conn.execute(f"SELECT count(*) FROM archive_{table}").fetchone()[0] for table in ("extents", "tails")]
+    conn.close()
+    return counts[0], counts[1]
+
+
+def test_what_is_read_is_archived(service: Service, root: Path, home: Path) -> None:
+    path = talk("a", "one").write(root)
+    service.hint(path)
+    append(path, talk("a", "one", "two").data[path.stat().st_size :])
+    service.hint(path)
+    assert in_archive(home) == (0, 2)
+    assert not (home / "archive").exists()
+
+
+def test_a_session_that_has_gone_quiet_becomes_a_chunk(service: Service, root: Path, home: Path) -> None:
+    service.hint(talk("a", "one").write(root))
+    service.late += 31 * 60
+    service.now += 61
+    service.settle()
+    assert in_archive(home) == (1, 0)
+    assert len(list((home / "archive").rglob("*.chunk"))) == 1
+
+
+def test_what_was_read_before_there_was_an_archive_is_archived_at_rest(start: Start, root: Path, home: Path) -> None:
+    talk("a", "one").write(root)
+    first = start(archive_enabled=False)
+    first.settle()
+    assert in_archive(home) == (0, 0)
+    first.stop()
+    start().settle()
+    assert sum(in_archive(home)) == 1
+
+
+def test_at_rest_the_archive_writes_nothing(service: Service, root: Path) -> None:
+    service.hint(talk("a", "one").write(root))
+    service.settle()
+    before = service.daemon._conn.total_changes
+    for _ in range(3):
+        service.sweep()
+    assert service.daemon._conn.total_changes == before
+
+
+def test_a_full_disk_under_the_archive_stalls_and_goes_on(
+    service: Service, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = talk("a", "x" * (1 << 20), "two").write(root)
+    with monkeypatch.context() as patch:
+        patch.setattr("indexer.archive.chunks._write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+        service.hint(path)
+        assert "No space left" in service.status["reason"]
+    service.now += 120
+    service.settle()
+    assert remembered(home) == ["x" * (1 << 20), "two"]
+
+
+# --- forgetting
+
+
+def read_transaction(home: Path) -> sqlite3.Connection:
+    """A reader that holds the database as it is now."""
+    reader = sqlite3.connect(f"file:{home}/index.db?mode=ro", uri=True, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM sdk_sessions").fetchone()
+    return reader
+
+
+@pytest.fixture
+def gone(service: Service, root: Path) -> Transcript:
+    """A session that the service has read."""
+    made = talk("gone", "zqgone words")
+    service.hint(made.write(root))
+    return made
+
+
+def test_a_forgetting_that_was_cut_off_is_finished_at_the_start(
+    service: Service, start: Start, home: Path, gone: Transcript
+) -> None:
+    erasing.begin(service.daemon._conn, [gone.session_id], [])
+    service.stop()
+    assert holding(home, "zqgone") != []
+    start()
+    assert holding(home, "zqgone", gone.session_id) == []
+
+
+def test_what_a_reader_held_up_is_finished_when_it_has_left(service: Service, home: Path, gone: Transcript) -> None:
+    reader = read_transaction(home)
+    erasing.begin(service.daemon._conn, [gone.session_id], [])
+    service.now += 61
+    service.settle()
+    assert holding(home, "zqgone") != []
+    reader.close()
+    service.now += 61
+    service.settle()
+    assert holding(home, "zqgone", gone.session_id) == []
+
+
+class Broken:
+    """A sink whose disk is gone."""
+
+    def erase(self, conn: Connection, sessions: Set[str], uuids: Set[str]) -> None:
+        raise OSError("disk")
+
+
+def test_a_sink_that_fails_does_not_stop_the_reading(
+    service: Service, home: Path, root: Path, gone: Transcript
+) -> None:
+    erasing.begin(service.daemon._conn, [gone.session_id], [])
+    service.stop()
+    talk("new", "read on").write(root)
+    hand = Hand()
+    daemon = Daemon(settings(home, root), ClaudeCode(), {}, watch=hand, sinks=[Broken()])
+    while daemon.step():
+        pass
+    assert "read on" in prompts(daemon._conn)
+    assert erasing.rows_pending(daemon._conn)
+    daemon.close()
+
+
+def test_a_request_that_is_no_list_of_ids_is_refused(service: Service) -> None:
+    with pytest.raises(UsageError, match="list of ids"):
+        service.daemon._forget({"sessions": "all"})
+
+
+def test_the_door_is_closed_with_the_service(service: Service, home: Path) -> None:
+    assert (home / "control.sock").exists()
+    service.stop()
+    assert not (home / "control.sock").exists()

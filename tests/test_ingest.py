@@ -81,6 +81,7 @@ def test_an_empty_file_is_known_and_then_filled(memory: Memory) -> None:
 
 
 def test_half_a_line_is_left_where_it_is(memory: Memory) -> None:
+    """Row 3 of the matrix."""
     session = talk("a", "one")
     path = session.write(memory.root)
     added = more(session, "größer")
@@ -108,6 +109,7 @@ class Meddler(ClaudeCode):
 
 
 def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_stood(memory: Memory) -> None:
+    """Row 13 of the matrix."""
     session = talk("a", "one")
     path = session.write(memory.root)
     standing, added = len(session.data), more(session, "two")
@@ -146,6 +148,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_read_again(memory: Memory) -> No
 
 
 def test_truncated_and_rewritten_keeps_the_old_and_reads_the_new(memory: Memory) -> None:
+    """Row 5 of the matrix."""
     path = talk("a", "one").write(memory.root)
     memory.read()
     path.write_bytes(talk("b", "two", "three", "four").data)
@@ -174,6 +177,7 @@ def test_truncated_to_nothing_forgets_nothing(memory: Memory) -> None:
 
 
 def test_truncated_shorter_then_grown_another_way_holds_both(memory: Memory) -> None:
+    """Row 6 of the matrix."""
     session = talk("a", "one", "two")
     path = session.write(memory.root)
     memory.read()
@@ -214,6 +218,7 @@ def test_rewritten_before_a_common_end_is_read_again(memory: Memory) -> None:
 
 
 def test_rewritten_without_its_history_keeps_what_was_read_in_order(memory: Memory) -> None:
+    """Row 31 of the matrix."""
     session = talk("a", "one", "two", "three")
     path = session.write(memory.root)
     memory.read()
@@ -235,6 +240,7 @@ def test_replaced_by_the_same_content_and_more_goes_on_where_it_was(memory: Memo
 
 
 def test_replaced_by_another_content_is_another_file(memory: Memory) -> None:
+    """Row 7 of the matrix."""
     path = talk("a", "one").write(memory.root)
     memory.read()
     scratch = path.with_suffix(".new")
@@ -258,6 +264,7 @@ def test_a_replaced_content_that_comes_back_is_known_again(memory: Memory) -> No
 
 
 def test_a_reused_inode_is_no_identity(memory: Memory) -> None:
+    """Row 8 of the matrix."""
     path = talk("a", "one").write(memory.root)
     memory.read()
     other = talk("b", "two", "three")
@@ -274,6 +281,7 @@ def test_a_reused_inode_is_no_identity(memory: Memory) -> None:
 
 
 def test_moved_to_another_project_it_is_not_read_again_and_stays_what_it_was(memory: Memory) -> None:
+    """Row 9 of the matrix."""
     session = talk("a", "one")
     path = session.write(memory.root)
     memory.read()
@@ -301,6 +309,7 @@ def test_a_project_folder_that_is_renamed_takes_its_files_along(memory: Memory) 
 
 
 def test_a_copy_under_another_name_adds_nothing(memory: Memory) -> None:
+    """Row 11 of the matrix."""
     path = talk("a", "one", "two").write(memory.root)
     memory.read()
     path.with_name("copy.jsonl").write_bytes(path.read_bytes())
@@ -321,6 +330,7 @@ def test_another_name_for_a_file_that_stands_is_no_move(memory: Memory) -> None:
 
 @pytest.mark.parametrize("name", ["restored.jsonl", None])
 def test_deleted_and_restored_it_goes_on_where_it_was(memory: Memory, name: str | None) -> None:
+    """Row 10 of the matrix."""
     session = talk("a", "one")
     path = session.write(memory.root)
     memory.read()
@@ -398,6 +408,7 @@ def test_two_copies_of_a_deleted_file_are_two_files(memory: Memory) -> None:
 
 
 def test_a_tail_of_nul_bytes_hides_nothing_that_follows(memory: Memory) -> None:
+    """Row 12 of the matrix."""
     session = talk("a", "one")
     path = session.write(memory.root)
     append(path, bytes(4096))
@@ -410,6 +421,7 @@ def test_a_tail_of_nul_bytes_hides_nothing_that_follows(memory: Memory) -> None:
 
 
 def test_a_torn_line_with_the_next_record_glued_on_costs_only_itself(memory: Memory) -> None:
+    """Row 30 of the matrix."""
     session = talk("a", "one")
     path = session.write(memory.root)
     offset = len(session.data)
@@ -452,6 +464,34 @@ def test_the_longest_line_is_read_and_one_byte_more_is_not(memory: Memory, monke
     assert memory.prompts == ["one"]
     assert memory.rows("SELECT offset, length, line FROM dead_letters") == [(first + 1, len(grown) - 1, 2)]
     assert memory.file(path)["line_no"] == 3
+
+
+def test_a_line_too_long_that_never_ends_is_read_once_and_said_to_be(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = talk("a", "one").write(memory.root)
+    offset = path.stat().st_size
+    append(path, b"x" * 100)
+    monkeypatch.setattr(ingest, "LONGEST", 99)
+    memory.read()
+    found = "SELECT offset, length, line, reason FROM dead_letters"
+    assert memory.rows(found) == [(offset, 100, 3, "line of 100 bytes is longer than the limit")]
+    before = memory.conn.total_changes
+    assert (memory.sweep(), memory.conn.total_changes, memory.prompts) == ([], before, ["one"])
+
+
+def test_the_end_of_a_line_too_long_goes_past_it_and_tells_of_it_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = talk("a", "one")
+    path = session.write(memory.root)
+    append(path, b"x" * 1000)
+    monkeypatch.setattr(ingest, "LONGEST", 900)
+    monkeypatch.setattr(ingest, "read_lines", partial(read_lines, longest=900))
+    memory.read()
+    append(path, b"\n" + more(session, "two"))
+    memory.read()
+    assert (memory.prompts, memory.one("SELECT count(*) FROM dead_letters")) == (["one", "two"], 1)
 
 
 # -- a last line without newline -------------------------------------------------------------------

@@ -212,6 +212,11 @@ def test_limits_are_brought_into_range(limit: int, kept: int) -> None:
     assert parse("", Filters(limit=limit)).filters.limit == kept
 
 
+def test_a_limit_beyond_what_is_given_is_told_of() -> None:
+    assert parse("", Filters(limit=500)).notes == ()
+    assert parse("", Filters(limit=501)).notes == ("at most 500 results are given at a time; --offset leads on",)
+
+
 def test_filters_hold_what_sqlite_can_bind() -> None:
     kept = parse("", Filters(session="\ud800", project=("\0",), since=10**40, offset=-3)).filters
     assert (kept.session, kept.project, kept.offset) == ("\ufffd", ("\ufffd",), 0)
@@ -280,6 +285,16 @@ def test_what_is_no_time_is_an_error_that_names_the_zone(typed: str) -> None:
         parse_when(typed, NOW, timezone(timedelta(hours=5, minutes=30), "IST"))
     assert "IST, UTC+05:30" in raised.value.message
     assert "7d" in raised.value.hint
+
+
+@pytest.mark.parametrize("hours", [-14, 0, 14])
+def test_a_clock_beyond_the_last_year_asks_back_all_the_same(hours: int) -> None:
+    now, zone = 300_000_000_000_000, timezone(timedelta(hours=hours))
+    assert parse_when("3d", now, zone) == now - 3 * 86_400_000
+    assert parse_when("now", now, zone) == now
+    assert parse_when("2026-11-20", now, UTC) == 1_795_132_800_000
+    with pytest.raises(UsageError, match="not a time"):
+        parse_when("soon", now, zone)
 
 
 # --- a question in whole, and texts that are none

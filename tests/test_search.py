@@ -131,6 +131,10 @@ def test_a_fork_is_searched_with_the_history_it_shows(memory: Searchable) -> Non
     assert (hit.session, hit.source) == ("first", Place("/home/dev/.claude/projects/first.jsonl", 1))
 
 
+def test_what_was_asked_for_in_vain_stands_first_in_the_notes(memory: Searchable) -> None:
+    assert memory.search("timeout", limit=1000).notes[0].startswith("at most 500 results")
+
+
 def test_limit_and_offset(memory: Searchable) -> None:
     for _ in range(30):
         memory.prompt("timeout")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from meaning import MODEL, Counting, Meaning, spec
+from meaning import MODEL, Counting, Meaning, Shelf, spec
 from searchable import Searchable
 
 from indexer.embedders.base import NoEmbedder
@@ -220,9 +220,9 @@ def test_a_latin_model_is_spared_other_scripts(tmp_path: Path) -> None:
 
 def test_a_model_is_whole_once_every_row_was_looked_at(meaning: Meaning) -> None:
     meaning.memory.prompt("paint the shed")
-    assert not meaning.sync.arms[0].whole
+    before = [arm.whole for arm in meaning.sync.arms]
     meaning.settle()
-    assert meaning.sync.arms[0].whole
+    assert (before, [arm.whole for arm in meaning.sync.arms]) == ([False], [True])
     assert meaning.vectors.models()[MODEL][1]
 
 
@@ -263,7 +263,7 @@ def test_a_model_that_is_not_installed_keeps_nothing_else_from_work(tmp_path: Pa
 
 
 def test_a_model_that_failed_is_loaded_again_after_a_while() -> None:
-    tries = iter([NoEmbedder("not yet"), Counting()])
+    tries: Iterator[NoEmbedder | Counting] = iter([NoEmbedder("not yet"), Counting()])
 
     def load() -> Counting:
         found = next(tries)
@@ -338,11 +338,11 @@ def test_an_index_that_is_lost_again_and_again_is_not_opened_again_and_again(mea
 
 
 def test_an_index_that_is_not_installed_is_done_without(tmp_path: Path) -> None:
-    def missing(_: int) -> object:
+    def missing(_: int) -> Shelf:
         raise IndexMissing("chromadb is not installed", "`pip install chromadb`")
 
     meaning = Meaning(tmp_path)
-    meaning.sync._open_index = missing  # type: ignore[assignment]
+    meaning.sync._open_index = missing
     row = meaning.memory.prompt("paint the shed")
     meaning.settle()
     assert meaning.found("shed") == [row]

@@ -201,6 +201,12 @@ def test_token_estimate(words: str, count: int) -> None:
 # search_tokens: words and identifiers
 
 
+def test_of_a_text_beyond_any_models_reach_the_beginning_is_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "INDEXED", 9)
+    assert text.search_tokens("one two three four") == "one two t"
+    assert text.search_tokens("one two t") == "one two t"
+
+
 def test_plain_text_is_its_own_search_text() -> None:
     plain = "fix the websocket reconnect loop in auth.ts, see gen-itgc and is_valid_email"
     assert text.search_tokens(plain) is plain

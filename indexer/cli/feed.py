@@ -1,7 +1,7 @@
 """`rescan` and `watch`: the two commands that write, and the progress of the first.
 
 Ctrl-C is no accident in either: everything read so far is committed with its place in the file, so the
-next run goes on from there.
+next run goes on from there. Only a rebuild begins again: until it is done, the memory is as it was.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from indexer.rescan import Progress, Report
 from indexer.store.reads import Counts, counts, reading
 
 REDRAW_SECONDS, LINE_SECONDS = 0.1, 5.0
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CLEAR = "\r\x1b[K"
 
 
@@ -32,9 +33,10 @@ def rescan(args: Namespace, out: Output) -> int:
     settings = config.load(args.home, args.roots)
     meter = Meter(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     try:
-        report = app.rescan(settings, meter)
+        report = app.rescan(settings, meter, rebuild=args.rebuild)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("interrupted; run it again to go on") from None
+        left = "the memory is as it was" if args.rebuild else "run it again to go on"
+        raise KeyboardInterrupt(f"interrupted; {left}") from None
     finally:
         meter.end()
     with reading(settings.home) as conn:
@@ -49,7 +51,7 @@ def rescan(args: Namespace, out: Output) -> int:
 
 
 def watch(args: Namespace, out: Output) -> int:
-    """Keep the memory up to date until SIGINT or SIGTERM; what is in hand is finished first.
+    """Keep the memory up to date until SIGINT, SIGTERM or SIGHUP; what is in hand is finished first.
 
     Returns 130 after Ctrl-C, 0 when a service manager ends it. Raises Busy while another writes.
     """
@@ -63,7 +65,8 @@ def watch(args: Namespace, out: Output) -> int:
 
 @contextmanager
 def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
-    """An event that SIGINT and SIGTERM set, and the signals received. A second one ends at once."""
+    """An event that SIGINT, SIGTERM and SIGHUP (the terminal is gone) set, and the signals received. A second
+    one ends at once. What whoever started us has us ignore, as nohup does, stays ignored."""
     stop, received = threading.Event(), list[int]()
 
     def note(number: int, _: FrameType | None) -> None:
@@ -71,7 +74,8 @@ def _stopping() -> Iterator[tuple[threading.Event, list[int]]]:
         stop.set()
         signal.signal(number, before[number])
 
-    before = {int(number): signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {int(number): signal.signal(number, note) for number in heard}
     try:
         yield stop, received
     finally:
@@ -134,6 +138,7 @@ def _report_json(report: Report) -> dict[str, object]:
             "total": report.files_total,
             "read": report.files_read,
             "unchanged": report.files_unchanged,
+            "from_archive": report.files_archived,
         },
         "bytes_read": report.bytes_read,
         "rows_new": report.rows_new,
@@ -154,6 +159,8 @@ def _report_lines(report: Report, held: Counts) -> Iterator[str]:
         f"{many(report.rows_new, 'new row')}",
         f"{report.seconds:.1f} s",
     )
+    if report.files_archived:
+        yield f"and {many(report.files_archived, 'file')} from the archive, which no longer stand on disk"
     for path, reason in report.problems:
         yield f"not read: {one_line(path)}: {one_line(reason)}"
     if report.conflicts:

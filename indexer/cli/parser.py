@@ -39,6 +39,15 @@ kinds: {", ".join(KINDS)}
 """
 
 
+_FORGET_EPILOG = """\
+What is forgotten leaves no byte in any file of the memory, and is not read again from a transcript that
+still stands, nor from a copy of it. A forgotten session stays so: what is written into it later is not
+stored either. What a fork shares with it stays with the fork. --id takes the record itself (of a tool use
+its result's too), not the rest of its turn. Sessions of a project that begin later are stored again, unless
+its name is in `exclude.projects` of your settings.
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises UsageError instead of leaving the process, so that `--json` holds for usage errors too."""
 
@@ -65,7 +74,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     finding = (_search, _timeline, _similar, _by_file, _by_type, _by_concept)
-    for add in (_watch, _rescan, *finding, _show, _sessions, _projects, _project, _status, _vectors, _config):
+    for add in (
+        _watch, _rescan, *finding, _show, _sessions, _projects, _project, _status, _vectors, _archive, _forget,
+        _config,
+    ):  # fmt: skip
         add(commands)
     return parser
 
@@ -216,7 +228,14 @@ def _watch(commands: Any) -> None:
 
 
 def _rescan(commands: Any) -> None:
-    _command(commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing")
+    parser = _command(
+        commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing"
+    )
+    parser.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="make the whole memory anew from transcripts and archive; nothing is lost, and it stays usable meanwhile",
+    )
 
 
 def _search(commands: Any) -> None:
@@ -334,6 +353,38 @@ def _status(commands: Any) -> None:
     parser.add_argument(
         "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
     )
+    parser.add_argument("--sizes", action="store_true", help="sizes by table, also of a large memory (1 s for 500 MB)")
+
+
+def _archive(commands: Any) -> None:
+    parser = _command(commands, "archive", "", "see, restore or prune the archived transcripts")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    _sub(actions, "status", "indexer.cli.archive:status", "what the archive holds, and what stands nowhere else")
+    restore = _sub(actions, "restore", "indexer.cli.archive:restore", "write archived transcripts into a folder")
+    which = restore.add_mutually_exclusive_group(required=True)
+    which.add_argument("--session", metavar="ID", help="those of one session: its id or the start of it")
+    which.add_argument("--project", metavar="NAME", help="those of a project: its name, key, alias or folder")
+    which.add_argument("--all", action="store_true", help="all of them")
+    restore.add_argument("--to", metavar="DIR", required=True, help="folder to write to; never Claude Code's own")
+    prune = _sub(actions, "prune", "indexer.cli.archive:prune", "take out what is over the limits of your settings")
+    prune.add_argument("--yes", action="store_true", help="do it; without, only say what would go")
+
+
+def _forget(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "forget",
+        "indexer.cli.forget:forget",
+        "say what would be forgotten; with --yes, forget it for good",
+        epilog=_FORGET_EPILOG,
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--session", metavar="ID", help="a session: its id or the start of it")
+    what.add_argument("--project", metavar="NAME", help="a project's sessions, as they are stored now")
+    what.add_argument("--id", metavar="ID", help="one result, as prompt:12, in every session that shows it")
+    what.add_argument("--before", metavar="DATE", help="sessions whose last record is older")
+    what.add_argument("--excluded", action="store_true", help="sessions of the projects that the settings exclude")
+    parser.add_argument("--yes", action="store_true", help="do it; without, nothing is changed")
 
 
 def _vectors(commands: Any) -> None:

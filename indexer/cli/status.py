@@ -7,26 +7,30 @@ has seen yet are not looked for.
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indexer import config
+from indexer import app, config, status_file
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
-from indexer.store import health
+from indexer.config import Config
+from indexer.store import archive, exclusions, health, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
+from indexer.worker import client
+from indexer.worker.wire import Unreachable
 
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
 _SPOILT = "invalid-utf-8"
 """Counted though it was kept: a character of it was lost (sources/salvage.py)."""
+TABLES = 5
+"""Tables shown by name."""
 _WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_at")
 
 
@@ -36,20 +40,26 @@ class _Status(NamedTuple):
     size: int
     wal: int
     free: int
+    sizes: sizes.Sizes | None
     files: list[health.File]
     behind: dict[str, int]
     dead_letters: list[health.DeadLetter]
     unmatched: int
     last_commit: str | None
+    forgetting: health.Forgetting
+    excluded: int
     writer: int | None
     watcher: dict[str, Any] | None
+    archive: int
+    archive_full: bool
+    vectors: dict[str, Any] | None
 
 
 def status(args: Namespace, out: Output) -> int:
     """Print the state of the memory. Raises NoDatabase when there is none."""
-    home = config.load(args.home, args.roots).home
-    with reading(home) as conn:
-        found = _look(conn, home, args.dead_letters)
+    settings = config.load(args.home, args.roots)
+    with reading(settings.home) as conn:
+        found = _look(conn, settings, args.dead_letters, args.sizes)
     if out.as_json:
         out.data(_status_json(found))
     else:
@@ -57,8 +67,10 @@ def status(args: Namespace, out: Output) -> int:
     return 0
 
 
-def _look(conn: Connection, home: Path, limit: int) -> _Status:
+def _look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> _Status:
+    home = settings.home
     database = database_path(home)
+    archived, cap = archive.total(conn) if archive.present(conn) else 0, settings.archive_max_mb * 1_000_000
     known = health.files(conn)
     writer = writer_alive(home)
     return _Status(
@@ -67,14 +79,33 @@ def _look(conn: Connection, home: Path, limit: int) -> _Status:
         size=_bytes_of(database),
         wal=_bytes_of(database.with_name(database.name + "-wal")),
         free=health.free_bytes(conn),
+        sizes=sizes.by_table(conn) if all_sizes or _bytes_of(database) <= sizes.QUICK else None,
         files=known,
         behind=_behind(known),
         dead_letters=health.dead_letters(conn, limit),
         unmatched=health.unmatched_results(conn),
         last_commit=health.last_commit(conn),
+        forgetting=health.forgetting(conn),
+        excluded=exclusions.count(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
+        archive=archived,
+        archive_full=settings.archive_enabled and 0 < cap <= archived,
+        vectors=_vectors(settings),
     )
+
+
+def _vectors(settings: Config) -> dict[str, Any] | None:
+    """How far vectors are, as SQLite has it, and what the worker says of its index if it runs and answers
+    soon; None when they are switched off."""
+    if settings.vectors_store == "none":
+        return None
+    state = app.vector_state(settings) | {"worker": client.alive(settings.home)}
+    try:
+        said = client.request(settings.home, {"op": "status"}) if state["worker"] else {}
+    except Unreachable as error:
+        said = {"index": {"open": False, "trouble": error.message}}
+    return state | {"trouble": said.get("index", {}).get("trouble")}
 
 
 def _bytes_of(path: str | Path) -> int:
@@ -97,15 +128,9 @@ def _behind(known: list[health.File]) -> dict[str, int]:
 
 
 def _watcher(home: Path, writer: int) -> dict[str, Any] | None:
-    """What the service that writes now last said of itself; None if it has said nothing that can be read.
-
-    A report of another process is of a service that died without taking it away.
-    """
-    try:
-        said = json.loads((home / "status.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(said, dict) or said.get("pid") != writer:
+    """What the service that writes now last said of itself; None if it has said nothing that can be read."""
+    said = status_file.read(home, writer)
+    if said is None:
         return None
     at = said.get("updated_at")
     return {name: said.get(name) for name in _WATCHER} | {"updated_at": at if isinstance(at, int) else None}
@@ -120,7 +145,9 @@ def _status_json(found: _Status) -> dict[str, object]:
             "size_bytes": found.size,
             "wal_bytes": found.wal,
             "free_bytes": found.free,
+            "tables": found.sizes and {"bytes": found.sizes.tables, "exact": found.sizes.exact},
         },
+        "archive": {"size_bytes": found.archive, "full": found.archive_full},
         "files": {"known": len(found.files)} | {name: statuses[name] for name in ("active", "gone", "unreadable")},
         "behind": {"files": len(found.behind), "bytes": sum(found.behind.values())},
         "unreadable": [{"file": f.path, "reason": f.error} for f in found.files if f.status == "unreadable"],
@@ -128,8 +155,11 @@ def _status_json(found: _Status) -> dict[str, object]:
         "unmatched_results": found.unmatched,
         "ignored": health.ignored(found.files),
         "last_commit": found.last_commit,
+        "forgetting": found.forgetting._asdict(),
+        "excluded_sessions": found.excluded,
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
+        "vectors": found.vectors,
     }
 
 
@@ -144,21 +174,47 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
             "memory",
             aside(one_line(found.database), size(found.size), _extra(found)),
         ),
+        ("of that", _sizes(found.sizes)),
+        ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", behind),
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
+        ("trouble", _said(found.watcher, "reason")),
+        ("what to do", _said(found.watcher, "remedy")),
+        ("forgotten", _forgetting_text(found.forgetting)),
+        ("excluded", f"{many(found.excluded, 'session')} by your settings" if found.excluded else ""),
+        ("vectors", _vectors_text(found.vectors)),
         ("not kept", _ignored_text(ignored)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
     ]
     yield from facts(lines, out.style, indent="")
+    if found.archive_full:
+        yield f"{out.style.bad('the archive is full')}: see `transcript-indexer archive status`"
     for file in found.files:
         if file.status == "unreadable":
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
     yield from _letters(found)
+
+
+def _vectors_text(state: dict[str, Any] | None) -> str:
+    """The share of documents that have a vector, by model; what is wrong with the index."""
+    if state is None:
+        return "switched off"
+    shares = [
+        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else 100} %"
+        for row in state["arms"]
+    ]
+    behind = state["rows"] - state["taken_in"]
+    return aside(
+        *shares,
+        f"{many(behind, 'row')} not taken in yet" if behind > 0 else "",
+        one_line(state["trouble"] or ""),
+        "" if state["worker"] else "no worker running",
+    )
 
 
 def _extra(found: _Status) -> str:
@@ -166,6 +222,16 @@ def _extra(found: _Status) -> str:
         f"{size(found.wal)} log" if found.wal else "",
         f"{size(found.free)} to give back" if found.free else "",
     )
+
+
+def _sizes(found: sizes.Sizes | None) -> str:
+    """The tables that matter for the size, and the rest as one."""
+    if found is None:
+        return "sizes by table: --sizes"
+    largest = [(name, taken) for name, taken in found.tables.items() if taken][:TABLES]
+    rest = sum(found.tables.values()) - sum(taken for _, taken in largest)
+    shown = [f"{name} {size(taken)}" for name, taken in largest]
+    return aside(*shown, f"the rest {size(rest)}" if rest else "", "" if found.exact else "without indexes")
 
 
 def _holds(counts: Counts) -> str:
@@ -190,7 +256,17 @@ def _watcher_text(said: dict[str, Any] | None) -> str:
     lag = said["lag_bytes"]
     behind = f"{size(lag)} behind" if isinstance(lag, int) and lag else ""
     at = f"as of {when(said['updated_at'])}" if said["updated_at"] else ""
-    return aside(*(one_line(said[name]) for name in _WATCHER[:3]), behind, at)
+    return aside(one_line(said["mode"]), behind, at)
+
+
+def _said(said: dict[str, Any] | None, name: str) -> str:
+    return one_line(said[name]) if said and said[name] else ""
+
+
+def _forgetting_text(left: health.Forgetting) -> str:
+    if left.rows:
+        return "not all gone yet: the next rescan, forget or watch takes it up"
+    return "bytes of it are left until the next idle moment, when nobody reads" if left.bytes else ""
 
 
 def _ignored_text(kinds: dict[str, int]) -> str:

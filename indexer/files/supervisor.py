@@ -30,6 +30,8 @@ DEATHS = 3
 DEATHS_WITHIN = 600.0
 MISSES = 3
 
+_NO_ROOT = "start Claude Code, or name the folders of your transcripts in sources.roots"
+
 VANISHED = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
@@ -98,7 +100,11 @@ class Supervisor:
     @property
     def remedy(self) -> str:
         """What the user can do about it, or ""."""
-        return self._fault.remedy if self._fault else ""
+        if self._fault:
+            return self._fault.remedy
+        return (
+            "" if self._roots.folders else "start Claude Code, or name the folders of your transcripts in sources.roots"
+        )
 
     def tick(self, now: float) -> bool:
         """Look at everything, once a second. True when only a full sweep can make good what happened."""

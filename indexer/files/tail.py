@@ -26,6 +26,9 @@ LONGEST = 64 << 20
 TURN_BYTES = 4 << 20
 TURN_LINES = 1000
 BLOCK = 512 << 10
+PIECE = 8 << 20
+"""Bytes of a line that are read in one go. The end of a longer one is looked for first, and the line then
+read into a buffer of its size: `readline` would hold it two to three times while it grows."""
 NEWLINE = 0x0A
 
 OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -79,23 +82,26 @@ def read_lines(
     A line of more than `longest` bytes is passed over in constant memory and comes as Oversize.
     """
     with _reader(fd, offset) as file:
-        stop = min(offset + max_bytes, size)
+        stop, piece = min(offset + max_bytes, size), min(longest, PIECE) + 1
         numbers = range(number + 1, number + max_lines + 1)
         # The range stands first: zip must not read a line it has no number for.
-        for count, data in zip(numbers, iter(partial(file.readline, longest + 1), b""), strict=False):
+        for count, data in zip(numbers, iter(partial(file.readline, piece), b""), strict=False):
             end = offset + len(data)
             if end < stop and data[-1] == NEWLINE:
                 # Line(...) goes through a Python-level __new__ and takes a quarter of the turn.
                 yield tuple.__new__(Line, (data[:-1], offset, end, count))
                 offset = end
                 continue
-            last = _seldom(file, data, offset, count, size, longest)
-            if last is None:
+            end = end if data[-1] == NEWLINE else _end_of_long(file, end, size) if len(data) == piece else 0
+            if not 0 < end <= size:
                 return
-            yield last
-            if last.end >= stop:
+            last = _finished(file, data, offset, end, count, longest)
+            if not last:
                 return
-            offset = last.end
+            yield last.pop()  # a generator keeps its locals while it waits: a long line must not be one
+            if end >= stop:
+                return
+            offset = end
 
 
 def last_line(fd: int, offset: int, number: int, size: int, longest: int = LONGEST) -> Line | None:
@@ -121,18 +127,23 @@ def _reader(fd: int, offset: int) -> BinaryIO:
     return file
 
 
-def _seldom(file: BinaryIO, data: bytes, start: int, number: int, size: int, longest: int) -> Line | Oversize | None:
-    """What `readline` gave, when it may be the turn's last line, a part of a line, or an endless one."""
-    end = start + len(data)
-    if data[-1] == NEWLINE:
-        return Line(data[:-1], start, end, number) if end <= size else None
-    if len(data) <= longest:
-        return None
-    found = _newline_after(file, end, size)
-    return Oversize(start, found, number, found - start - 1) if found else None
+def _finished(file: BinaryIO, data: bytes, start: int, end: int, number: int, longest: int) -> list[Line | Oversize]:
+    """The line of which `readline` gave at least the beginning, and behind which the file stands then; none
+    if it was rewritten meanwhile."""
+    length = end - start - 1
+    if len(data) > length:
+        return [Line(data[:-1], start, end, number)]
+    if length > longest:
+        return [Oversize(start, end, number, length)]
+    file.seek(start)
+    data = file.read(length)
+    if len(data) < length or b"\n" in data:
+        return []
+    file.seek(end)
+    return [Line(data, start, end, number)]
 
 
-def _newline_after(file: BinaryIO, position: int, size: int) -> int:
+def _end_of_long(file: BinaryIO, position: int, size: int) -> int:
     """The offset behind the next newline before `size`, where the file then stands; 0 if there is none."""
     while position < size and (block := file.read(min(BLOCK, size - position))):
         index = block.find(b"\n")

@@ -5,8 +5,9 @@
     SWEEP        time to look at everything                      at start, every 300 s, after any doubt
 
 With every hint dropped the sweeps alone find all; with hints only, the ordinary case is complete. The
-full sweep's interval grows to 200 times its CPU time, so that it never takes more than half a percent
-of a core. On macOS it is a minute at most: what FSEvents drops, watchdog does not tell.
+intervals grow with the CPU time that a sweep takes, so that full sweeps never have more than 0.1 % of a
+core and hot ones 0.02 %; without hints, 0.5 % each. On macOS the full sweep comes every minute: what FSEvents
+drops, watchdog does not tell.
 
 `poll(now)` is one step and never sleeps; `changes` is the thin runner that waits for the next.
 """
@@ -23,7 +24,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from indexer.files.hints import Handler, HintSet, OverflowLog
 from indexer.files.supervisor import SYSTEM, TICK, Supervisor, System
 
-SHARE = 200.0
+FULL_SHARE, HOT_SHARE, BLIND_SHARE = 1_000.0, 5_000.0, 200.0
+"""Least seconds from sweep to sweep for each second of CPU that one takes: with hints, and without."""
 BLIND_SWEEP = 60.0
 
 
@@ -94,7 +96,7 @@ class Watch:
         self._listening = False
         self._owed = True
         self._last_full = self._last_hot = float("-inf")
-        self._sweep_cpu = 0.0
+        self._sweep_cpu = self._hot_cpu = 0.0
         self._hints_first = True
         self._hinted = False
         self._counts = False
@@ -158,6 +160,10 @@ class Watch:
         self._sweep_cpu = cpu
         self._supervisor.swept(self._clock(), directories, linked)
 
+    def report_hot(self, cpu: float) -> None:
+        """After a sweep of the recent files: its CPU seconds."""
+        self._hot_cpu = cpu
+
     def report_missed(self, count: int) -> None:
         """After any sweep: how many changes older than 5 s it found that no hint had announced.
 
@@ -189,7 +195,9 @@ class Watch:
     def _sweep_interval(self) -> float:
         blind = self._supervisor.polling or sys.platform == "darwin"
         setting = min(self._pace.sweep, BLIND_SWEEP) if blind else self._pace.sweep
-        return max(setting, SHARE * self._sweep_cpu)
+        return max(setting, (BLIND_SHARE if blind else FULL_SHARE) * self._sweep_cpu)
 
     def _hot_interval(self) -> float:
-        return min(self._pace.poll, self._pace.hot) if self._supervisor.polling else self._pace.hot
+        if self._supervisor.polling:
+            return max(min(self._pace.poll, self._pace.hot), BLIND_SHARE * self._hot_cpu)
+        return max(self._pace.hot, HOT_SHARE * self._hot_cpu)

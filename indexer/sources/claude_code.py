@@ -23,13 +23,14 @@ import orjson
 
 from indexer.records import Entry, Ignored, Prompt, QueueOperation, Record, SourceFile, Title, Unreadable
 from indexer.sources import layout, prompts, replies, results, salvage, turn_events
-from indexer.sources.fields import Fields, identifier, ignored
+from indexer.sources.fields import NAME_MOST, PATH_MOST, VERSION_MOST, Fields, identifier, ignored
 from indexer.text import clean, parse_time
 
 _SECONDS_BELOW = 100_000_000_000
 _TIME_MOST = 253_402_300_800_000
 _PROGRESS_HEAD = 1024
 _PROGRESS_MARK = b'"type":"progress","data":'
+_LONG = 8 << 20
 _GLUED = b'{"parentUuid"'
 _ENVELOPE = ("uuid", "sessionId", "isSidechain", "timestamp", "cwd", "version", "gitBranch")
 _envelope = itemgetter(*_ENVELOPE)
@@ -67,6 +68,8 @@ class ClaudeCode:
         brace = data.find(b"{", 1, _PROGRESS_HEAD)
         if data.startswith(_PROGRESS_MARK, brace - len(_PROGRESS_MARK)) and data.find(_GLUED, brace) < 0:
             return _PROGRESS_LINE
+        if len(data) > _LONG and salvage.too_many_values(data):
+            return (_alone(Unreadable("too-many-values", 0, len(data))),)
         try:
             value = orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -121,9 +124,9 @@ def _entry(record: Fields, file: SourceFile) -> Entry:
             uuid,
             session,
             parse_time(time) if type(time) is str else _number_time(time),
-            cwd if type(cwd) is str and "\0" not in cwd else None,
-            version if type(version) is str else None,
-            branch if type(branch) is str else None,
+            cwd if type(cwd) is str and len(cwd) <= PATH_MOST and "\0" not in cwd else None,
+            version if type(version) is str and len(version) <= VERSION_MOST else None,
+            branch[:NAME_MOST] if type(branch) is str else None,
             side,
             (identifier(get("agentId")) or file.agent_id) if side else None,
             _origin(record["forkedFrom"], session) if "forkedFrom" in record else None,

@@ -25,6 +25,15 @@ Fields: TypeAlias = dict[str, Any]
 ID_MOST = 256
 """Longest id believed: claude-mem's bound for native ids; everything measured is under 64."""
 
+NAME_MOST = 256
+"""Characters that are kept of a name: of a tool, a model, a branch."""
+PATH_MOST = 4096
+"""Longest path believed: PATH_MAX of Linux, four times that of macOS."""
+NOTE_MOST = 1024
+"""Characters that are kept of a sub-agent's description."""
+VERSION_MOST = 64
+"""Longest client version believed."""
+
 _KIND_MOST = 64
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"

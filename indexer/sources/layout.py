@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from indexer.records import AgentLink, Entry, SourceFile
-from indexer.sources.fields import identifier
+from indexer.sources.fields import NAME_MOST, NOTE_MOST, identifier
 
 _SUFFIX = ".jsonl"
 _AGENT = "agent-"
@@ -73,8 +73,8 @@ def agent_note(file: SourceFile) -> Entry | None:
     link = AgentLink(
         file.agent_id,
         identifier(meta.get("toolUseId")),
-        _text(meta.get("agentType")),
-        _text(meta.get("description")),
+        _text(meta.get("agentType"), NAME_MOST),
+        _text(meta.get("description"), NOTE_MOST),
     )
     return Entry(None, file.session_id, None, None, None, None, True, file.agent_id, None, (link,))
 
@@ -96,5 +96,5 @@ def _is_small_file(fd: int) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= _META_MOST
 
 
-def _text(value: object) -> str | None:
-    return value if type(value) is str and value else None
+def _text(value: object, most: int) -> str | None:
+    return value[:most] if type(value) is str and value else None

@@ -16,6 +16,8 @@ from indexer.records import AssistantText, Ignored, Record, ToolUse
 from indexer.sources import turn_events
 from indexer.sources.fields import (
     ID_MOST,
+    NAME_MOST,
+    PATH_MOST,
     Fields,
     identifier,
     ignored,
@@ -61,7 +63,7 @@ def read(record: Fields, message: Fields, uuid: str) -> list[Record]:
         key = message.get("id")
         if type(key) is not str or not is_strong_message_id(key):
             key = _weak_key(key, record, uuid)
-        model = model if type(model) is str and model != _SYNTHETIC else None
+        model = model[:NAME_MOST] if type(model) is str and model != _SYNTHETIC else None
         records.insert(0, _new(AssistantText, (key, text, model, *_tokens(message.get("usage")))))
     return records
 
@@ -112,10 +114,10 @@ def _tool_use(block: Fields, uuid: str, weak: dict[str, int]) -> Record:
     path = None
     if type(given) is dict:
         path = given["file_path"] if "file_path" in given else _other_path(given)
-        if type(path) is not str or not path:
+        if type(path) is not str or not 0 < len(path) <= PATH_MOST:
             path = None
     identity = tool_use_id if is_strong_tool_id(tool_use_id) else _scoped(tool_use_id, uuid, weak)
-    return _new(ToolUse, (identity, tool_use_id, name, given, path))
+    return _new(ToolUse, (identity, tool_use_id, name[:NAME_MOST], given, path))
 
 
 def _other_path(given: Fields) -> object:

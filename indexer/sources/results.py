@@ -12,7 +12,16 @@ import orjson
 
 from indexer.records import AgentLink, Ignored, Record, ToolResult
 from indexer.sources import tool_events
-from indexer.sources.fields import ID_MOST, Fields, identifier, ignored, is_strong_tool_id
+from indexer.sources.fields import (
+    ID_MOST,
+    NAME_MOST,
+    NOTE_MOST,
+    PATH_MOST,
+    Fields,
+    identifier,
+    ignored,
+    is_strong_tool_id,
+)
 from indexer.text import clean, json_text
 
 _PERSISTED = "<persisted-output>"
@@ -98,11 +107,9 @@ def _json(value: object) -> str:
 def _side_file(text: str, detail: Fields) -> str | None:
     """Where the client put an output too large for the transcript."""
     path = detail.get("persistedOutputPath")
-    if type(path) is str and path:
-        return path
-    if text.startswith(_PERSISTED):
-        return text.partition(_SAVED_TO)[2].partition("\n")[0].strip() or None
-    return None
+    if type(path) is not str or not path:
+        path = text.partition(_SAVED_TO)[2].partition("\n")[0].strip() if text.startswith(_PERSISTED) else ""
+    return path if 0 < len(path) <= PATH_MOST else None
 
 
 def _agent_link(tool_use_id: str, detail: Fields) -> list[Record]:
@@ -113,7 +120,7 @@ def _agent_link(tool_use_id: str, detail: Fields) -> list[Record]:
     link = AgentLink(
         agent_id,
         tool_use_id,
-        agent_type if type(agent_type) is str else None,
-        description if type(description) is str else None,
+        agent_type[:NAME_MOST] if type(agent_type) is str else None,
+        description[:NOTE_MOST] if type(description) is str else None,
     )
     return [link]

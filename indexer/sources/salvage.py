@@ -30,6 +30,7 @@ import orjson
 from indexer.records import Ignored, Unreadable
 from indexer.sources.fields import identifier
 
+_VALUES = 2_000_000
 _TRIES = 200
 _SCAN = 16 << 20
 _WINDOW = 1 << 20
@@ -39,6 +40,7 @@ _START = re.compile(
     rb'\{"(?:parentUuid|logicalParentUuid|isSidechain|userType|cwd|session_?[iI]d|version|gitBranch|agentId'
     rb'|slug|type|uuid|timestamp|message|promptId|requestId|forkedFrom)"'
 )
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _raw_decode = json.JSONDecoder().raw_decode
 
@@ -51,6 +53,18 @@ class _Span(NamedTuple):
     start: int
     end: int
     value: object
+
+
+def too_many_values(data: bytes) -> bool:
+    """Whether a long line holds more JSON values than can be had in memory: 60 MB of `[]` are 2 GB of lists.
+    Real lines of that length are nearly all string; brackets and commas within strings do not count."""
+    if _separators(data) <= _VALUES:
+        return False
+    return _separators(_STRING.sub(b"", data)) > _VALUES
+
+
+def _separators(data: bytes) -> int:
+    return data.count(b"[") + data.count(b"{") + data.count(b",")
 
 
 def decode(data: bytes) -> list[object]:

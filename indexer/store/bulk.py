@@ -65,10 +65,16 @@ def discard(conn: sqlite3.Connection, home: Path) -> None:
     (home / SIDE).unlink(missing_ok=True)
 
 
+def remove_leftovers(home: Path) -> None:
+    """Take away a side file that a killed load has left. The caller holds the writer lock."""
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        (home / (SIDE + suffix)).unlink(missing_ok=True)
+
+
 def is_empty(conn: sqlite3.Connection) -> bool:
     """Whether a database holds nothing that a new one would lack."""
     known = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    kept = {"sdk_sessions", "ingest_files", "project_resolutions"} & known
+    kept = {"sdk_sessions", "ingest_files", "project_resolutions", "tombstones"} & known
     return not any(conn.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in kept)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
 from indexer.records import SourceFile
+from indexer.store.tombstones import VEIL, Tombstones
 
 _COLUMNS = (
     "id, path, folder, session_id, agent_id, dev, ino, size, mtime_ns, ctime_ns, offset, line_no, head_len, "
@@ -26,6 +27,8 @@ _COLUMNS = (
 
 
 _IGNORED = [name.strip() for name in _COLUMNS.split(",")].index("ignored")
+
+_NAMED = f"path NOT GLOB '{VEIL}*'"
 
 UNREAD = -1
 """Size of a file that was not read to its end, or whose row has to be written anew."""
@@ -71,6 +74,10 @@ class FileRow:
     """Row that loses this path to the present one when that is saved."""
     reread: bool = False
     """Set when the file has to be read from 0 once more after the present turn."""
+    veil: str = ""
+    """What stands for its path in the store, when it holds nothing but what was forgotten."""
+    refused: bool = False
+    """Set when something in it was not stored because it was forgotten."""
 
     def pass_over(self, kind: str) -> None:
         """Count a record that holds nothing. Its kind is whatever a file says: no more than `KINDS` are kept."""
@@ -82,6 +89,10 @@ class FileRow:
     def is_agent(self) -> bool:
         """Whether the file is a sub-agent's own."""
         return self.agent_id is not None
+
+    def source_file(self) -> SourceFile:
+        """The file as a source knows it."""
+        return SourceFile(self.path, self.folder, self.session_id, self.agent_id)
 
     def start_over(self) -> None:
         """Read from 0 again: another generation of the file's content."""
@@ -113,6 +124,7 @@ def _row(values: tuple[Any, ...]) -> FileRow:
     row = FileRow(*values)
     row.ignored = orjson.loads(values[_IGNORED])
     row.head_hash, row.tail_hash = row.head_hash or b"", row.tail_hash or b""
+    row.veil = row.path if row.path.startswith(VEIL) else ""
     return row
 
 
@@ -127,7 +139,46 @@ def by_path(conn: sqlite3.Connection, path: str) -> FileRow | None:
     """The row that stands for this path now."""
     sql = f"SELECT {_COLUMNS} FROM ingest_files WHERE path = ? AND status <> 'replaced'"
     found = conn.execute(sql, (path,)).fetchone()
-    return _row(found) if found else None
+    if found is not None:
+        return _row(found)
+    found = conn.execute(sql, (veil,)).fetchone() if (veil := _veil(conn, path)) else None
+    if found is None:
+        return None
+    row = _row(found)
+    row.path = path
+    return row
+
+
+def _veil(conn: sqlite3.Connection, path: str) -> str:
+    """What would stand for the path if all in it were forgotten; "" while nothing ever was."""
+    stones = Tombstones(conn)
+    return stones.veil(path) if stones.any else ""
+
+
+def cover(conn: sqlite3.Connection, row: FileRow) -> None:
+    """Decide whether the path of a file in hand is stored: not if all that was stored of it is forgotten,
+    or if it was refused as such."""
+    if row.veil or row.refused:
+        held = conn.execute("SELECT 1 FROM session_files WHERE file_id = ? LIMIT 1", (row.id,)).fetchone()
+        row.veil = "" if held else _veil(conn, row.path)
+
+
+def cover_stored(conn: sqlite3.Connection, file_id: int) -> None:
+    """Take away what the row of a file tells of it, when all in it has been forgotten."""
+    row = _row(conn.execute(f"SELECT {_COLUMNS} FROM ingest_files WHERE id = ?", (file_id,)).fetchone())
+    row.refused = True
+    if not row.veil:
+        cover(conn, row)
+    if row.veil:
+        row.ignored, row.last_error = {}, None
+        row.first_epoch = row.last_epoch = row.last_version = None
+        conn.execute("DELETE FROM dead_letters WHERE file_id = ?", (file_id,))
+        save(conn, row)
+
+
+def by_id(conn: sqlite3.Connection, file_id: int) -> FileRow:
+    """A file's row, whatever stands for its path now."""
+    return _row(conn.execute(f"SELECT {_COLUMNS} FROM ingest_files WHERE id = ?", (file_id,)).fetchone())
 
 
 def _others(conn: sqlite3.Connection, path: str, dev: int, ino: int, probe: Probe) -> Iterator[FileRow]:
@@ -146,6 +197,8 @@ def _others(conn: sqlite3.Connection, path: str, dev: int, ino: int, probe: Prob
 def identify(conn: sqlite3.Connection, file: SourceFile, dev: int, ino: int, probe: Probe) -> FileRow:
     """The row to go on from for the open file (dev, ino) at `file.path`; its id is 0 if it is new."""
     row = by_path(conn, file.path)
+    if row is not None and row.veil:
+        row.folder, row.session_id, row.agent_id = file.folder, file.session_id, file.agent_id
     if row is not None and probe.holds(row):
         if row.status != "active":
             row.status, row.last_error, row.size = "active", None, UNREAD
@@ -186,8 +239,9 @@ def save(conn: sqlite3.Connection, row: FileRow) -> None:
     if row.replaces:
         conn.execute("UPDATE ingest_files SET status = 'replaced' WHERE id = ?", (row.replaces,))
         row.replaces = 0
+    named = (row.veil, "", None, None) if row.veil else (row.path, row.folder, row.session_id, row.agent_id)
     values = (
-        row.path, row.folder, row.session_id, row.agent_id, row.dev, row.ino, row.size, row.mtime_ns, row.ctime_ns,
+        *named, row.dev, row.ino, row.size, row.mtime_ns, row.ctime_ns,
         row.offset, row.line_no, row.head_len, row.head_hash, row.tail_len, row.tail_hash, row.generation,
         row.status, row.parser_version, row.first_epoch, row.last_epoch, row.last_version,
         orjson.dumps(row.ignored).decode(), row.last_error,
@@ -213,12 +267,20 @@ def known_stats(conn: sqlite3.Connection, parser_version: int) -> dict[str, tupl
     return {path: tuple(rest) for path, *rest in conn.execute(sql, (parser_version,))}
 
 
+def names(conn: sqlite3.Connection) -> Callable[[str], tuple[str, ...]]:
+    """Under which names a file at a path may stand in the store."""
+    stones = Tombstones(conn)
+    return lambda path: (stored(path), stones.veil(stored(path))) if stones.any else (stored(path),)
+
+
 def mark_gone(conn: sqlite3.Connection, present: set[str], hidden: Sequence[str] = ()) -> int:
     """Note which active files are no longer on disk; what they held stays. Returns how many.
 
     present: what a look at some roots has found; other files may stand below other roots.
     hidden: folders that could not be read; nobody knows of what is below them."""
-    active = conn.execute("SELECT id, path FROM ingest_files WHERE status IN ('active', 'unreadable')").fetchall()
+    active = conn.execute(
+        f"SELECT id, path FROM ingest_files WHERE status IN ('active', 'unreadable') AND {_NAMED}"
+    ).fetchall()
     standing, below = set(map(stored, present)), tuple(f"{stored(path)}/" for path in hidden)
     unseen = [(row_id, path) for row_id, path in active if path not in standing and not path.startswith(below)]
     gone = [(row_id,) for row_id, path in unseen if not os.path.lexists(path)]
@@ -235,7 +297,7 @@ def mark_lost(conn: sqlite3.Connection, paths: Iterable[str]) -> None:
 def unfinished(conn: sqlite3.Connection, parser_version: int) -> list[str]:
     """Stored paths of files that have to be read again, or could not be read to their end."""
     sql = (
-        "SELECT path FROM ingest_files WHERE status IN ('active', 'unreadable') "
+        f"SELECT path FROM ingest_files WHERE status IN ('active', 'unreadable') AND {_NAMED} "
         "AND (size < 0 OR status = 'unreadable' OR parser_version <> ?)"
     )
     return [path for (path,) in conn.execute(sql, (parser_version,))]
@@ -277,7 +339,7 @@ def restart(conn: sqlite3.Connection, file_id: int) -> None:
 
 def read_again(conn: sqlite3.Connection, file_id: int) -> None:
     """Have a file that is not in hand read from 0 at the next sweep."""
-    row = _row(conn.execute(f"SELECT {_COLUMNS} FROM ingest_files WHERE id = ?", (file_id,)).fetchone())
+    row = by_id(conn, file_id)
     row.start_over()
     restart(conn, file_id)
     save(conn, row)

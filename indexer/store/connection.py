@@ -4,6 +4,7 @@ PRAGMAs and why: WAL so that readers never wait; synchronous NORMAL because rows
 back together and the source is read again (150 of 150 cut WALs converged, tailing.md 1i); page_size
 16384 (10-15 % cheaper inserts, performance.md section 3) and auto_vacuum INCREMENTAL can only be
 chosen while the file is empty; journal_size_limit keeps the WAL file small after a checkpoint.
+A process that writes has umask 077, and repairs what it finds loose of its files before it begins.
 The lock is an flock held for life, not a pid file: the kernel frees it 0.06 ms after kill -9.
 """
 
@@ -14,7 +15,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,6 +27,9 @@ Connection: TypeAlias = sqlite3.Connection
 
 DATABASE = "index.db"
 LOCK = "index.db.lock"
+OURS = (DATABASE, "status.json", "key", "control.sock", "archive", "vectors", "logs")
+"""How the names of our files and folders in a home begin."""
+UMASK = 0o077
 PAGE_SIZE = 16_384
 BUSY_TIMEOUT_MS = 5_000
 JOURNAL_LIMIT = 4 << 20
@@ -33,6 +37,17 @@ CACHE_KIB = 16_384
 
 _CORRUPT = ("malformed", "not a database", "disk image")
 _BUSY = ("locked", "busy")
+_BUSY_HINT = (
+    "try again in a moment; if it lasts, another program (a database browser, say) has begun to write and not "
+    "ended: close it"
+)
+_NO_ROOM = {
+    "disk is full": ("the disk is full", "make room on the disk that holds the memory; nothing is lost meanwhile"),
+    "disk I/O error": (
+        "the database cannot be written: disk I/O error",
+        "look for a full disk, a quota or a limit on file sizes (ulimit -f) where the memory is",
+    ),
+}
 
 
 def database_path(home: Path) -> Path:
@@ -56,6 +71,18 @@ def prepare_home(home: Path) -> None:
         home.chmod(0o700)
 
 
+def tighten(home: Path) -> None:
+    """Take from others what they may do with files of ours in `home`, whatever made them so. By name only: a
+    person may have put files of their own there. Links are left alone; a folder's content lies behind it."""
+    for entry in os.scandir(home):
+        if not entry.name.startswith(OURS) or entry.is_symlink():
+            continue
+        with suppress(FileNotFoundError):
+            info = entry.stat(follow_symlinks=False)
+            if info.st_mode & 0o077:
+                Path(entry.path).chmod(stat.S_IMODE(info.st_mode) & 0o700)
+
+
 def private_file(path: Path) -> None:
     """Create `path` as 0600 before SQLite would create it by the umask; tighten a loose one."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -70,7 +97,9 @@ class WriterLock:
     """
 
     def __init__(self, home: Path) -> None:
+        os.umask(UMASK)  # also for what libraries make
         prepare_home(home)
+        tighten(home)
         self._fd = _open_lock(home / LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -140,6 +169,7 @@ def configure(conn: sqlite3.Connection) -> None:
         conn.execute("PRAGMA auto_vacuum = INCREMENTAL")
     conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
     conn.execute("PRAGMA foreign_keys = ON")
+    conn.execute("PRAGMA main.secure_delete = ON")
     conn.execute("PRAGMA synchronous = NORMAL")
     conn.execute(f"PRAGMA journal_size_limit = {JOURNAL_LIMIT}")
     conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -151,6 +181,31 @@ def open_reader(home: Path) -> sqlite3.Connection:
 
     Raises NoDatabase when nothing has been indexed, CorruptDatabase, NewerDatabase, Busy.
     """
+    try:
+        return _reader(home)
+    except IndexerError as error:
+        if getattr(error.__cause__, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
+            raise
+    _roll_back(home)
+    return _reader(home)
+
+
+def _roll_back(home: Path) -> None:
+    """Have SQLite deal with a rollback journal that another program left beside the database: a reader may
+    not, and we leave none. Garbage is dropped, a change that was begun is undone."""
+    try:
+        conn = sqlite3.connect(database_path(home), isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
+        try:
+            conn.execute("SELECT 1 FROM sqlite_master").fetchone()
+        finally:
+            conn.close()
+    except sqlite3.Error as error:
+        raise IndexerError(
+            f"{database_path(home)}-journal is in the way: {error}", "stop `watch`, and run any command once more"
+        ) from error
+
+
+def _reader(home: Path) -> sqlite3.Connection:
     path = database_path(home)
     if not path.exists():
         raise NoDatabase(f"there is no memory yet in {home}", "run `transcript-indexer rescan` first")
@@ -162,11 +217,10 @@ def open_reader(home: Path) -> sqlite3.Connection:
         conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         conn.execute("PRAGMA query_only = ON")
         conn.execute("PRAGMA trusted_schema = OFF")
-    try:
+    with ExitStack() as undo:
+        undo.callback(conn.close)
         _check_readable(conn, home)
-    except BaseException:
-        conn.close()
-        raise
+        undo.pop_all()
     return conn
 
 
@@ -179,15 +233,15 @@ def _check_readable(conn: sqlite3.Connection, home: Path) -> None:
 
 @contextmanager
 def transaction(conn: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """BEGIN IMMEDIATE … COMMIT; anything raised rolls back. Holds no lock while it waits to begin."""
+    """BEGIN IMMEDIATE … COMMIT; anything raised rolls back, also by a COMMIT that finds the disk full. Holds no
+    lock while it waits to begin."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield conn
-    except BaseException:
+        conn.execute("COMMIT")
+    finally:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
-        raise
-    conn.execute("COMMIT")
 
 
 @contextmanager
@@ -202,5 +256,8 @@ def translated() -> Iterator[None]:
                 f"the database is damaged: {text}", "move it away and run `transcript-indexer rescan`"
             ) from error
         if any(word in text for word in _BUSY):
-            raise Busy(f"the database is busy: {text}", "try again in a moment") from error
+            raise Busy(f"the database is busy: {text}", _BUSY_HINT) from error
+        for words, (message, hint) in _NO_ROOM.items():
+            if words in text:
+                raise IndexerError(message, hint) from error
         raise IndexerError(f"SQLite: {text}", "run `transcript-indexer status` to see the state") from error

@@ -1,7 +1,4 @@
-"""How far the memory has come: files and what of them is unread, what could not be read, sizes.
-
-Sizes of single tables are left out: SQLite's dbstat reads every page for them, a second for 500 MB.
-"""
+"""How far the memory has come: files and what of them is unread, and what could not be read."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from indexer.store.connection import Connection
 
 FILES = """
 SELECT path, status, coalesce(size, 0) AS size, offset, ignored, last_error
-FROM ingest_files WHERE status <> 'replaced'
+FROM ingest_files WHERE status <> 'replaced' AND path NOT GLOB 'forgotten:*'
 """
 LAST_COMMIT = "SELECT MAX(committed_at) FROM ingest_files"
 DEAD_LETTERS = """
@@ -23,6 +20,19 @@ ORDER BY d.file_id DESC, d.offset DESC LIMIT :limit
 """
 UNMATCHED = "SELECT COUNT(*) FROM unmatched_results"
 FREE_BYTES = "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"
+
+
+HAS_ERASURES = "SELECT 1 FROM sqlite_master WHERE name = 'erasures'"
+FORGETTING = """
+SELECT coalesce(max(kind = 'session' OR kind = 'record'), 0) AS rows, count(*) > 0 AS bytes FROM erasures
+"""
+
+
+class Forgetting(NamedTuple):
+    """What is left of a forgetting that was cut off, or that a reader held up: rows, or bytes only."""
+
+    rows: bool
+    bytes: bool
 
 
 class File(NamedTuple):
@@ -86,6 +96,13 @@ def ignored(known: list[File]) -> dict[str, int]:
 def dead_letters(conn: Connection, limit: int) -> list[DeadLetter]:
     """The last ones of the files met last."""
     return [DeadLetter(*row) for row in conn.execute(DEAD_LETTERS, {"limit": limit})]
+
+
+def forgetting(conn: Connection) -> Forgetting:
+    """Whether something forgotten is still to be taken out. A database of an older version has nothing."""
+    if conn.execute(HAS_ERASURES).fetchone() is None:
+        return Forgetting(False, False)
+    return Forgetting(*map(bool, conn.execute(FORGETTING).fetchone()))
 
 
 def last_commit(conn: Connection) -> str | None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-SIDECHAIN, FORKED, OWNER = 1, 2, 4
+SIDECHAIN, FORKED, OWNER, INHERITED = 1, 2, 4, 8
 Rank: TypeAlias = tuple[int, int, int, int, str]
 _UNDATED = 1 << 62
 

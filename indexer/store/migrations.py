@@ -15,6 +15,9 @@ from typing import NamedTuple
 from indexer.errors import CorruptDatabase, NewerDatabase
 
 _HERE = Path(__file__).parent
+_VERSION_COLUMNS = ["version", "name", "applied_at"]
+"""Other programs have a table of that name too: claude-mem's begins with an id."""
+_HAS_OURS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ingest_files'"
 
 
 class Step(NamedTuple):
@@ -41,7 +44,17 @@ def _fts(conn: sqlite3.Connection) -> str:
     return (_HERE / "fts.sql").read_text(encoding="utf-8") + "INSERT INTO search_fts(search_fts) VALUES ('rebuild');"
 
 
-STEPS = (Step(1, "base tables", _base), Step(2, "full-text index", _fts))
+def _more_tables(_: sqlite3.Connection) -> str:
+    """Tables that earlier versions lack: schema.sql has them, and every statement of it may run twice."""
+    return tables()
+
+
+STEPS = (
+    Step(1, "base tables", _base),
+    Step(2, "full-text index", _fts),
+    Step(4, "archive", _more_tables),
+    Step(5, "what was forgotten", _more_tables),
+)
 SCHEMA_VERSION = STEPS[-1].version
 
 
@@ -55,19 +68,26 @@ def check_version(conn: sqlite3.Connection) -> int:
 
     Raises NewerDatabase; CorruptDatabase for one that another program made, which is never to be
     written to, nor replaced as if it were empty."""
-    if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_versions'").fetchone():
+    columns = [name for (name,) in conn.execute("SELECT name FROM pragma_table_info('schema_versions')")]
+    if columns != _VERSION_COLUMNS:
         if conn.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise CorruptDatabase(
-                "the database is not one of transcript-indexer", "move it away, or give another folder with --home"
-            )
+            raise _foreign()
         return 0
     version = int(conn.execute("SELECT coalesce(max(version), 0) FROM schema_versions").fetchone()[0])
+    if version <= SCHEMA_VERSION and not conn.execute(_HAS_OURS).fetchone():
+        raise _foreign()
     if version > SCHEMA_VERSION:
         raise NewerDatabase(
             f"the database has schema {version}, this program knows {SCHEMA_VERSION}",
             "upgrade transcript-indexer: a newer version has written here",
         )
     return version
+
+
+def _foreign() -> CorruptDatabase:
+    return CorruptDatabase(
+        "the database is not one of transcript-indexer", "move it away, or give another folder with --home"
+    )
 
 
 def migrate(conn: sqlite3.Connection, *, full_text: bool = True) -> int:
@@ -100,7 +120,6 @@ def _run(conn: sqlite3.Connection, step: Step) -> None:
     record = f"INSERT OR IGNORE INTO schema_versions VALUES ({step.version}, '{step.name}', {now});"
     try:
         conn.executescript(f"BEGIN IMMEDIATE;\n{sql}\n{record}\nCOMMIT;")
-    except BaseException:
+    finally:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
-        raise

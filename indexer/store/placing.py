@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from indexer.records import Entry
 from indexer.store.checkpoints import STALE, FileRow
-from indexer.store.membership import FORKED, OWNER, SIDECHAIN, Age, Member, Members
+from indexer.store.membership import FORKED, INHERITED, OWNER, SIDECHAIN, Age, Member, Members
 from indexer.store.sessions import Session, Sessions
 
 
@@ -103,7 +104,9 @@ class Placer:
 
         Says whether its rows should follow: not to where the very same file has it now."""
         better, improved = own.position < 0, False
-        if _terms(new) != _terms(own):
+        if own.flags & INHERITED:  # its rows still say what the forgotten owner's copy said
+            better = improved = True
+        elif _terms(new) != _terms(own):
             better = improved = _terms(new) < _terms(own)  # a place on worse terms is none, not even for a while
         elif own.file == new.file:
             better = better or new.position < own.position
@@ -140,12 +143,16 @@ class Placer:
         self._members.load([uuid])
         return any(member.session == session.id for member in self._members.of(uuid))
 
-    def before(self, uuid: str, context: Context) -> int:
-        """The line of a record that stands before the one in hand, in the same file; 0 if it does not."""
-        self._members.load([uuid])
+    def place_of(self, context: Context) -> tuple[int, int, int]:
+        """Session, file and line of the record in hand."""
         here = next(m for m in self._members.of(context.uuid) if m.session == context.session.id)
-        same = (m.position for m in self._members.of(uuid) if m.session == here.session and m.file == here.file)
-        return max((position for position in same if position < here.position), default=0)
+        return here.session, here.file, here.position
+
+    def lines(self, uuids: Sequence[str], session: int, file: int) -> dict[str, int]:
+        """The lines of those of these records that a session holds from this file."""
+        self._members.load(uuids)
+        members = ((uuid, member) for uuid in uuids for member in self._members.of(uuid))
+        return {uuid: member.position for uuid, member in members if (member.session, member.file) == (session, file)}
 
     def leads(self, context: Context, other: str) -> bool:
         """Whether the record in hand is to stand for what `other` stands for so far."""

@@ -27,7 +27,7 @@ class Prompts:
             return
         text = clean(prompt.text)
         if context.in_order:
-            note_prompt(context.session, prompt.kind, text)
+            note_prompt(context.session, prompt.kind, text, private=prompt.private)
         self._queue.saw(context.session)
         context.session.renumber_agents = context.session.renumber_agents or self._has_agents(context.session)
         digest = prompt_hash(text)

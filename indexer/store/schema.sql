@@ -119,6 +119,7 @@ CREATE INDEX IF NOT EXISTS idx_session_files_file ON session_files(file_id);
 -- Membership: the records a session holds, where they stand, and on what terms.
 -- flags: 1 = written by a sub-agent (side chain), 2 = a copy that names its origin (forkedFrom),
 -- 4 = the owner: this session's own columns stand in the record's rows. Exactly one member owns.
+-- 8 = became the owner when the one before was forgotten, and has not been read again since.
 CREATE TABLE IF NOT EXISTS session_records (
   uuid TEXT NOT NULL,
   session_db_id INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
@@ -148,6 +149,8 @@ CREATE TABLE IF NOT EXISTS user_prompts (
   created_at_epoch INTEGER
 );
 CREATE INDEX IF NOT EXISTS idx_user_prompts_session ON user_prompts(session_db_id, prompt_number);
+
+CREATE INDEX IF NOT EXISTS idx_user_prompts_private ON user_prompts(native_prompt_id) WHERE is_private;
 
 -- One API message: model and usage counted once. Its visible text is in assistant_texts.
 CREATE TABLE IF NOT EXISTS assistant_messages (
@@ -249,6 +252,12 @@ CREATE TABLE IF NOT EXISTS session_agents (
   PRIMARY KEY (session_db_id, agent_id)
 ) WITHOUT ROWID;
 
+-- Ids of calls that were not stored, because they stand in the turn of a wholly private prompt: what they
+-- spawned is known by them (private.py).
+CREATE TABLE IF NOT EXISTS private_calls (
+  identity TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 -- Titles written by an older client, each for the session that holds its leaf record.
 CREATE TABLE IF NOT EXISTS session_titles (
   leaf_uuid TEXT PRIMARY KEY,
@@ -334,6 +343,41 @@ CREATE TABLE IF NOT EXISTS work_state_entries (
 );
 CREATE INDEX IF NOT EXISTS idx_work_state_entries_project ON work_state_entries(project_key, list_name, created_at_epoch);
 
+-- The archive: redacted lines of every transcript, in files under HOME/archive named by their content
+-- (indexer/archive/chunks.py). A chunk lives as long as an extent names it: counted, never noted.
+CREATE TABLE IF NOT EXISTS archive_chunks (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE,      -- 40 hex of SHA-256 over the redacted lines and their places: the file's name
+  raw INTEGER NOT NULL,           -- bytes of transcript it stands for
+  size INTEGER NOT NULL           -- bytes on disk
+);
+
+-- Which stretch of which transcript a chunk holds, as it was when read for the generation-th time.
+CREATE TABLE IF NOT EXISTS archive_extents (
+  file_id INTEGER NOT NULL REFERENCES ingest_files(id) ON DELETE CASCADE,
+  generation INTEGER NOT NULL,    -- of ingest_files: +1 whenever the file was read from its start again
+  start INTEGER NOT NULL,         -- bytes of the transcript before it
+  stop INTEGER NOT NULL,          -- offset just after its last newline
+  line_no INTEGER NOT NULL,       -- lines before it
+  lines INTEGER NOT NULL,
+  chunk_id INTEGER REFERENCES archive_chunks(id), -- NULL: pruned
+  PRIMARY KEY (file_id, generation, start)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS idx_archive_extents_chunk ON archive_extents(chunk_id) WHERE chunk_id IS NOT NULL;
+
+-- The ends of transcripts that are still being written: small pieces, until they are worth a chunk.
+CREATE TABLE IF NOT EXISTS archive_tails (
+  file_id INTEGER NOT NULL REFERENCES ingest_files(id) ON DELETE CASCADE,
+  generation INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  line_no INTEGER NOT NULL,
+  lines INTEGER NOT NULL,
+  is_open INTEGER NOT NULL DEFAULT 0, -- a last line without newline: the next reading writes it again
+  data BLOB NOT NULL,             -- as in a chunk
+  PRIMARY KEY (file_id, generation, start)
+);
+
 -- What the full-text index sees of every kind of row, made by text.search_tokens. One index over all
 -- kinds, so that their scores can be compared. id = row_id * 8 + code of the table
 -- (0 prompt, 1 assistant, 2 tool_use, 3 observation, 4 summary), so that no second index is needed.
@@ -349,3 +393,26 @@ CREATE TABLE IF NOT EXISTS search_texts (
   title TEXT NOT NULL DEFAULT '',
   body TEXT NOT NULL DEFAULT ''
 );
+
+-- What has been forgotten, so that it does not come back (tombstones.py): keyed hashes of session ids and
+-- record uuids, never the ids themselves.
+CREATE TABLE IF NOT EXISTS tombstones (
+  hash BLOB PRIMARY KEY
+) WITHOUT ROWID;
+
+-- What is still to be done of a forgetting (erasing.py); written with its tombstones, taken away piece by
+-- piece. kind: session (row id of one whose rows go), record (uuid of one that goes alone), and the last
+-- works: names, index, pages, log.
+CREATE TABLE IF NOT EXISTS erasures (
+  kind TEXT NOT NULL,
+  value NOT NULL,
+  PRIMARY KEY (kind, value)
+) WITHOUT ROWID;
+
+-- Sessions that are not stored because the settings exclude their project, by keyed hash, and the files
+-- they stand in: these are read again when the settings change. file_id 0: which settings these were.
+CREATE TABLE IF NOT EXISTS excluded_sessions (
+  hash BLOB NOT NULL,
+  file_id INTEGER NOT NULL,
+  PRIMARY KEY (hash, file_id)
+) WITHOUT ROWID;

@@ -30,6 +30,12 @@ _COLUMNS = (
 )
 
 
+_ENDS_PRIVATE = (
+    "SELECT 1 FROM user_prompts p CROSS JOIN session_records r ON r.uuid = p.native_prompt_id "
+    "WHERE p.is_private AND p.prompt_kind = 'prompt' AND r.session_db_id = ? AND p.prompt_number = ?"
+)
+
+
 @dataclass(slots=True)
 class Session:
     """A session in hand for one transaction."""
@@ -68,6 +74,8 @@ class Session:
     titles: dict[int, dict[str, str]] = field(default_factory=dict)
     """New titles by file and kind."""
     stored: bool = False
+    private: bool = False
+    """Its latest prompt is wholly private: what follows it is not stored (private.py)."""
     agent_calls: frozenset[str] = frozenset()
     """Calls that are known to have spawned a sub-agent."""
 
@@ -117,12 +125,13 @@ class Facts:
 
 def version_key(version: str) -> tuple[int, ...]:
     """`2.1.101` -> (2, 1, 101); what is no number counts as 0."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.split("."))
 
 
-def note_prompt(session: Session, kind: PromptKind, text: str) -> None:
+def note_prompt(session: Session, kind: PromptKind, text: str, *, private: bool = False) -> None:
     """Count a prompt at the session's end; the first one becomes its title."""
     if kind == "prompt":
+        session.private = private
         session.prompt_counter += 1
         if session.prompt_counter == 1:
             session.user_prompt = text[:TITLE_LENGTH]
@@ -165,6 +174,10 @@ class Sessions:
     def get(self, content_session_id: str) -> Session:
         """A session by its id, made if it is new."""
         return self._held.get(content_session_id) or self._load(content_session_id)
+
+    def drop(self, session: Session) -> None:
+        """Take a session out of the transaction."""
+        del self._held[session.content_session_id]
 
     def disturb(self, ids: Iterable[int]) -> None:
         """Records of these sessions have changed for reasons outside of them: what their sub-agents'
@@ -209,6 +222,7 @@ class Sessions:
             session = Session(row_id, content_session_id, Age(content_session_id, rank, epoch), *rest)
             session.tail, session.stored = self._tails(row_id), True
             calls = "SELECT tool_use_id FROM session_agents WHERE session_db_id = ? AND tool_use_id IS NOT NULL"
+            session.private = bool(self._conn.execute(_ENDS_PRIVATE, (row_id, session.prompt_counter)).fetchone())
             session.agent_calls = frozenset(call for (call,) in self._conn.execute(calls, (row_id,)))
         session.memory_session_id = memory_id
         self._held[content_session_id] = session

@@ -11,6 +11,7 @@ from indexer.store.bodies import capped, digest, dump, input_text, result_tokens
 from indexer.store.membership import in_chunks
 from indexer.store.placing import FILL, SKIP, WIN, Context, Placer
 from indexer.store.rows import TOOL_CODE, Rows, ToolRow
+from indexer.store.weak_calls import WeakCalls, weak_id
 from indexer.text import clean, storable
 
 _RESULT = slice(18, 24)
@@ -35,6 +36,8 @@ class Tools:
     def __init__(self, conn: sqlite3.Connection, rows: Rows, placer: Placer, platform: str) -> None:
         self._conn, self._rows, self._placer, self._platform = conn, rows, placer, platform
         self._held: dict[str, ToolRow] = {}
+        self._weak = WeakCalls(placer)
+        self._stored: dict[int, dict[str, list[str]]] = {}
         self._unmatched = bool(conn.execute("SELECT 1 FROM unmatched_results LIMIT 1").fetchone())
         self.new = 0
 
@@ -46,6 +49,7 @@ class Tools:
         )
         for identity, *rest in in_chunks(self._conn, sql, list(identities)):
             self._held[identity] = ToolRow(*rest)
+            self._weak.add(identity, self._held[identity])
 
     # -- calls -------------------------------------------------------------------------------------
 
@@ -58,18 +62,22 @@ class Tools:
         row = self._held.get(tool.identity)
         if row is None:
             self._insert(context, tool)
-        elif self._placer.leads(context, row.record_uuid):
+            return
+        if self._placer.leads(context, row.record_uuid):
             self._take_over(context, row)
         else:
             sql = "UPDATE tool_uses SET cwd = ? WHERE id = ? AND cwd IS NULL"
             self._rows.update(sql, context.entry.cwd, row.id)
+        self._weak.add(tool.identity, row)
 
     def _insert(self, context: Context, tool: ToolUse) -> None:
         session, row_id = context.session, self._rows.new_id("tool_uses")
         given, data = dump(tool.input)
         name, name_data = storable(tool.name)
         input_hash = digest(name_data, data)
-        self._held[tool.identity] = ToolRow(row_id, session.id, context.uuid, input_hash, None, len(self._rows.tools))
+        row = ToolRow(row_id, session.id, context.uuid, input_hash, None, len(self._rows.tools))
+        self._held[tool.identity] = row
+        self._weak.add(tool.identity, row)
         self._rows.tools.append(
             [
                 row_id, tool.identity, tool.tool_use_id, session.content_session_id, session.memory_session_id,
@@ -139,19 +147,22 @@ class Tools:
         caller, _, weak = (result.identity or f":{result.tool_use_id}").partition(":")
         if weak != result.tool_use_id or (caller and not self._placer.holds(context.session, caller)):
             return None
-        self._load_weak(weak, context.session.id)
-        called = [row for identity, row in self._held.items() if identity.partition(":")[2].partition("#")[0] == weak]
-        nearest = max(called, key=lambda row: self._placer.before(row.record_uuid, context), default=None)
-        return nearest if nearest and self._placer.before(nearest.record_uuid, context) else None
+        self.load(self._stored_calls(context.session.id).pop(weak, ()))
+        return self._weak.nearest(weak, context)
 
-    def _load_weak(self, weak: str, session: int) -> None:
-        """Look up the stored calls with this id among the records of a session."""
-        sql = (
-            "SELECT identity FROM tool_uses WHERE tool_use_id = ? AND session_db_id IN (SELECT o.session_db_id "
-            "FROM session_records r JOIN session_records o ON o.uuid = r.uuid WHERE r.session_db_id = ?)"
-        )
-        stored = [identity for (identity,) in self._conn.execute(sql, (weak, session))]
-        self.load(identity for identity in stored if identity not in self._held)
+    def _stored_calls(self, session: int) -> dict[str, list[str]]:
+        """Identities by weak id of the stored calls among the records of a session that are not in hand."""
+        if session not in self._stored:
+            sql = (
+                "SELECT identity FROM tool_uses WHERE identity <> tool_use_id AND session_db_id IN (SELECT "
+                "o.session_db_id FROM session_records r JOIN session_records o ON o.uuid = r.uuid "
+                "WHERE r.session_db_id = ?)"
+            )
+            found = self._stored[session] = {}
+            for (identity,) in self._conn.execute(sql, (session,)):
+                if identity not in self._held:
+                    found.setdefault(weak_id(identity), []).append(identity)
+        return self._stored[session]
 
     def _claim(self, identity: str) -> None:
         """Results that came before their call."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from indexer.exclude import Exclusion
 from indexer.records import (
     AgentLink,
     AssistantText,
@@ -25,17 +26,23 @@ from indexer.records import (
     TurnEvent,
     Unreadable,
 )
-from indexer.store import numbering
+from indexer.store import numbering, private
 from indexer.store.checkpoints import FileRow, read_again, restart, save
+from indexer.store.exclusions import Exclusions
 from indexer.store.membership import FORKED, SIDECHAIN, Members, shared_by
 from indexer.store.messages import Messages
 from indexer.store.placing import NEW, Context, Placer
 from indexer.store.prompts import Prompts
 from indexer.store.queued import Queue
+from indexer.store.refusals import Refusals
 from indexer.store.rows import Rows
 from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions, set_title
 from indexer.store.tools import Tools
 from indexer.store.turn_events import TurnEvents
+
+NOTHING_EXCLUDED = Exclusion()
+Times: TypeAlias = list[tuple[int | None, str]]
+"""Of each entry of a turn its time and where that is from."""
 
 
 class Placed(NamedTuple):
@@ -68,8 +75,18 @@ class Written(NamedTuple):
 class Writer:
     """Writes the turns of one transaction. Made anew for each; holds no state beyond it."""
 
-    def __init__(self, conn: sqlite3.Connection, platform: str, resolve: Resolve, *, index_text: bool = True) -> None:
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        platform: str,
+        resolve: Resolve,
+        *,
+        index_text: bool = True,
+        exclusion: Exclusion = NOTHING_EXCLUDED,
+    ) -> None:
         self._conn = conn
+        self._exclusions = Exclusions(conn, exclusion)
+        self._refusals = Refusals(conn)
         self._sessions = Sessions(conn, platform, resolve)
         self._members = Members(conn)
         self._rows = Rows(conn, index_text)
@@ -82,6 +99,9 @@ class Writer:
         self._summaries: list[tuple[str, str]] = []
         self._undated: list[tuple[FileRow, int]] = []
         self._made: set[int] = set()
+        self._private_calls: list[str] = []
+        self.excluded: set[str] = set()
+        """Sessions that were found to be of an excluded project."""
         self._uuids: set[str] = set()
         self._keys: set[str] = set()
         self._identities: set[str] = set()
@@ -106,7 +126,11 @@ class Writer:
                 self._made.add(turn.file.id)
             elif turn.file.line_no == 0 and turn.file.generation:
                 restart(self._conn, turn.file.id)
+        if self._refusals.any or self._exclusions.any:
+            turns = self._admitted(turns)
         times = [self._survey(turn) for turn in turns]
+        if self._exclusions.any:
+            turns, times = self._without_excluded(turns, times)
         self._load()
         for turn, dated in zip(turns, times, strict=True):
             self._version = turn.file.last_version
@@ -119,7 +143,40 @@ class Writer:
 
     # -- before the rows ---------------------------------------------------------------------------
 
-    def _survey(self, turn: Turn) -> list[tuple[int | None, str]]:
+    def _admitted(self, turns: Sequence[Turn]) -> list[Turn]:
+        """The turns without what was forgotten, and without sessions that are known to be excluded."""
+        if self._refusals.any:
+            self._refusals.look_up((turn.file, placed.entry) for turn in turns for placed in turn.placed)
+            refuses = self._refusals.refuses
+            turns = [
+                turn._replace(placed=[placed for placed in turn.placed if not refuses(turn.file, placed.entry)])
+                for turn in turns
+            ]
+        if self._exclusions.any:
+            holds = self._exclusions.holds
+            turns = [
+                turn._replace(
+                    placed=[p for p in turn.placed if not holds(p.entry.session_id or turn.file.session_id, turn.file)]
+                )
+                for turn in turns
+            ]
+        return list(turns)
+
+    def _without_excluded(self, turns: Sequence[Turn], times: Sequence[Times]) -> tuple[list[Turn], list[Times]]:
+        """The turns, and their times, without sessions that are found to be excluded now."""
+        excluded = self.excluded = self._exclusions.judge(self._sessions, [turn.file for turn in turns])
+        kept_turns, kept_times = [], []
+        for turn, dated in zip(turns, times, strict=True):
+            kept = [
+                (placed, time)
+                for placed, time in zip(turn.placed, dated, strict=True)
+                if (placed.entry.session_id or turn.file.session_id) not in excluded
+            ]
+            kept_turns.append(turn._replace(placed=[placed for placed, _ in kept]))
+            kept_times.append([time for _, time in kept])
+        return kept_turns, kept_times
+
+    def _survey(self, turn: Turn) -> Times:
         """Merge what the entries say of their sessions, and note what may be stored already; returns each
         entry's time and its source.
 
@@ -200,6 +257,10 @@ class Writer:
                 if context is None:
                     _pass_over(turn, "no-session")
                     return
+            if context.session.private and context.in_order and type(record) is not Prompt:
+                if type(record) is ToolUse:
+                    self._private_calls.append(record.identity)
+                continue
             put(context, record, ordinal)
 
     def _context(
@@ -257,6 +318,8 @@ class Writer:
         elif isinstance(record, Title):
             set_title(session, turn.file.id, record)
         elif isinstance(record, QueueOperation) and not turn.provisional:
+            if self._refusals.silences(placed.entry, record):
+                return
             self._queue.add(session, turn.file.id, placed.position, time, self._version, record)
 
     def _put_agent(self, session: Session, link: AgentLink) -> None:
@@ -280,6 +343,8 @@ class Writer:
         if self._rows.index_text:
             self._messages.index_new()
             self._tools.index_new()
+        for session in self._sessions.all() if self._refusals.any else ():
+            session.forked_from = self._refusals.nameless(session.forked_from)
         self._rows.flush()
         self._members.flush()
         self._sessions.flush()
@@ -301,6 +366,8 @@ class Writer:
         self._read_again(files)
         moved = {session.id for session in sessions if session.renumber}
         numbering.settle(self._conn, sessions)
+        private.note_calls(self._conn, self._private_calls)
+        private.suppress(self._conn, sessions)
         numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
         numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
 

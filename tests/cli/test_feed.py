@@ -65,7 +65,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def reporting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Report], None]:
     """Let rescan end with a report of ours."""
-    return lambda report: monkeypatch.setattr(app, "rescan", lambda *_: report)
+    return lambda report: monkeypatch.setattr(app, "rescan", lambda *_, **__: report)
 
 
 # --- rescan
@@ -76,7 +76,7 @@ def test_a_rescan_fills_the_memory_and_counts_it(call: Any, root: Path, tmp_path
     assert answer.code == 0
     assert answer.json["counts"] == dict(zip(COUNTS, (1, 1, 0, 0, 1, 0), strict=True))
     report = answer.json["report"]
-    assert report["files"] == {"total": 1, "read": 1, "unchanged": 0}
+    assert report["files"] == {"total": 1, "read": 1, "unchanged": 0, "from_archive": 0}
     assert (report["problems"], report["sample"]) == ([], False)
 
 
@@ -100,6 +100,19 @@ def test_what_a_rescan_did_for_people(ask: Any, clean: Any, reporting: Any) -> N
     ]
 
 
+def test_a_rebuild_reads_all_of_it_again(call: Any, root: Path, tmp_path: Path) -> None:
+    given = ("rescan", "--root", str(root), "--home", str(tmp_path / "new"), "--json")
+    first = call(*given).json
+    again = call(*given, "--rebuild").json
+    assert again["counts"] == first["counts"]
+    assert again["report"]["files"] == {"total": 1, "read": 1, "unchanged": 0, "from_archive": 0}
+
+
+def test_a_rebuild_tells_what_it_had_from_the_archive(ask: Any, reporting: Any) -> None:
+    reporting(REPORT._replace(files_archived=5))
+    assert "and 5 files from the archive, which no longer stand on disk" in ask("rescan", "--rebuild").out
+
+
 def test_problems_are_told_to_programs_as_they_are(ask: Any, reporting: Any) -> None:
     reporting(REPORT)
     report = ask("rescan", "--json").json["report"]
@@ -120,16 +133,17 @@ def test_a_rescan_beside_another_writer_is_4(call: Any, root: Path, home: Path) 
 
 
 def test_an_interrupted_rescan_says_how_to_go_on(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> Report:
+    def interrupted(*_: object, **__: object) -> Report:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(app, "rescan", interrupted)
     assert ask("rescan") == (130, "", "interrupted; run it again to go on\n")
     assert ask("rescan", "--json").json["error"]["kind"] == "interrupted"
+    assert ask("rescan", "--rebuild") == (130, "", "interrupted; the memory is as it was\n")
 
 
 def test_progress_goes_to_stderr_and_not_into_the_answer(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(_: Config, tell: Callable[[Progress], None]) -> Report:
+    def told(_: Config, tell: Callable[[Progress], None], *, rebuild: bool) -> Report:
         tell(progress(6.0))
         return REPORT
 
@@ -204,7 +218,7 @@ def watching(monkeypatch: pytest.MonkeyPatch, during: Callable[[threading.Event]
     monkeypatch.setattr(app, "watch", watch)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
 def test_a_signal_stops_watching_in_good_order(
     ask: Any, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ) -> None:
@@ -212,6 +226,19 @@ def test_a_signal_stops_watching_in_good_order(
     before = signal.getsignal(number)
     assert ask("watch") == (code, "", "")
     assert signal.getsignal(number) is before
+
+
+def test_under_nohup_it_outlives_its_terminal(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang_up(stop: threading.Event) -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.is_set()
+        stop.set()
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    watching(monkeypatch, hang_up)
+    assert ask("watch").code == 0
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_a_second_ctrl_c_does_not_wait(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:

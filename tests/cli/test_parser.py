@@ -31,6 +31,8 @@ EXAMPLES = {
     "by-file": ["a.ts"],
     "by-type": ["bugfix"],
     "by-concept": ["gotcha"],
+    "archive restore": ["--all", "--to", "/back"],
+    "forget": ["--session", "s"],
 }
 
 
@@ -41,8 +43,10 @@ def argv(command: str, *more: str) -> list[str]:
 def test_the_commands() -> None:
     assert set(COMMANDS) == {
         *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
-        *("timeline", "similar", "by-file", "by-type", "by-concept", "vectors status", "vectors sync"),
-        *("vectors rebuild", "vectors serve", "config show", "config path", "config init"),
+        *("timeline", "similar", "by-file", "by-type", "by-concept"),
+        *("archive status", "archive restore", "archive prune", "forget"),
+        *("config show", "config path", "config init"),
+        *("vectors status", "vectors sync", "vectors rebuild", "vectors serve"),
     }
 
 

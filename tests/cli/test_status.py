@@ -8,7 +8,56 @@ from typing import Any
 
 import pytest
 
+from indexer import app
+from indexer.store import sizes
 from indexer.store.connection import WriterLock
+from indexer.store.vectors import Held, Vectors, open_store
+from indexer.worker import client
+
+
+@pytest.fixture
+def vectors(home: Path) -> Iterator[Vectors]:
+    """Where vectors are kept; all of the memory's rows are taken in, and one document has its vector."""
+    made = open_store(home)
+    made.add_model(app.spec("use").model, "use")
+    rows = [Held(8 * n, "prompt", "", None, None, 1, 1, b"s", ((f"{n}", bytes([n]), False),)) for n in range(1, 5)]
+    made.take_in(rows, [app.spec("use").model])
+    made.add_vectors(app.spec("use").model, {b"\x01": b"v"}, [8], latin=False)
+    yield made
+    made.close()
+
+
+@pytest.mark.usefixtures("vectors")
+def test_how_far_vectors_are(ask: Any) -> None:
+    state = ask("status", "--json").json["vectors"]
+    assert (state["taken_in"], state["worker"], state["trouble"]) == (4, False, None)
+    assert (state["arms"][0]["documents"], state["arms"][0]["vectors"]) == (4, 1)
+    assert "use 25 % · minilm 100 %" in ask("status").out
+
+
+def test_before_there_are_vectors(ask: Any) -> None:
+    state = ask("status", "--json").json["vectors"]
+    assert (state["taken_in"], state["arms"]) == (0, [])
+    assert "rows not taken in yet · no worker running" in ask("status").out
+
+
+def test_vectors_that_are_switched_off(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_VECTORS", "none")
+    assert ask("status", "--json").json["vectors"] is None
+    assert "switched off" in ask("status").out
+
+
+@pytest.mark.usefixtures("vectors")
+def test_an_index_that_is_being_rebuilt_is_told_of(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"index": {"open": False, "trouble": "the vector index is being rebuilt"}}
+    monkeypatch.setattr(client, "alive", lambda _: True)
+    monkeypatch.setattr(client, "request", lambda *_: said)
+    assert "the vector index is being rebuilt" in ask("status").out
+
+
+def test_a_worker_that_does_not_answer_is_told_of(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "alive", lambda _: True)
+    assert "no vector worker" in ask("status", "--json").json["vectors"]["trouble"]
 
 
 def test_the_state_for_programs(ask: Any, home: Path) -> None:
@@ -27,6 +76,27 @@ def test_the_state_for_programs(ask: Any, home: Path) -> None:
         {"running": False, "pid": None},
         None,
     )
+
+
+def test_sizes_by_table_are_told_of_a_small_memory(ask: Any) -> None:
+    tables = ask("status", "--json").json["database"]["tables"]
+    assert tables["bytes"]["user_prompts"] > 0
+    assert isinstance(tables["exact"], bool)
+    (line,) = [line for line in ask("status").out.splitlines() if line.startswith("of that")]
+    assert line.count(" kB") == 6
+    assert "the rest" in line
+
+
+def test_of_a_large_one_when_asked_for(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "QUICK", 0)
+    assert ask("status", "--json").json["database"]["tables"] is None
+    assert "sizes by table: --sizes" in ask("status").out
+    assert ask("status", "--json", "--sizes").json["database"]["tables"]["bytes"]["tool_uses"] > 0
+
+
+def test_sizes_without_dbstat_are_said_to_be_less(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "_EXACT", "SELECT * FROM dbstats")
+    assert "without indexes" in ask("status").out
 
 
 def test_dead_letters_say_where_and_why(ask: Any) -> None:
@@ -132,8 +202,10 @@ def test_a_running_service_is_shown_with_what_it_says(ask: Any, clean: Any, home
     out = ask("status").out
     clean(out)
     assert f"running, pid {os.getpid()}" in out
-    assert "polling · no watches left · raise fs.inotify.max_user_watches · 2.0 kB behind" in out
-    assert "as of 2026-11-20 10:00 UTC" in out
+    assert "polling · 2.0 kB behind · as of 2026-11-20 10:00 UTC" in out
+    lines = [line.split("  ", 1) for line in out.splitlines()]
+    told = {line[0]: line[1].strip() for line in lines if len(line) > 1}
+    assert (told["trouble"], told["what to do"]) == ("no watches left", "raise fs.inotify.max_user_watches")
 
 
 def test_what_a_dead_service_said_is_not_shown(ask: Any, home: Path) -> None:

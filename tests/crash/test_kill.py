@@ -92,6 +92,7 @@ def judged(battle: tuple[Path, str], say: Callable[[str], None]) -> Path:
 def test_killed_at_random_a_service_loses_nothing_and_stores_nothing_twice(
     battles: dict[str, tuple[Path, str]], say: Callable[[str], None]
 ) -> None:
+    """Row 1 of the matrix."""
     folder = judged(battles["calm"], say)
     conn = store(folder / "home")
     held = content(conn)
@@ -103,4 +104,5 @@ def test_killed_at_random_a_service_loses_nothing_and_stores_nothing_twice(
 def test_killed_at_random_it_loses_nothing_of_files_that_are_moved_rewritten_and_restored(
     battles: dict[str, tuple[Path, str]], say: Callable[[str], None]
 ) -> None:
+    """Row 1 of the matrix."""
     judged(battles["storm"], say)

@@ -22,7 +22,7 @@ from transcripts import Transcript
 EVERY = bool(os.environ.get("CRASH_STATEMENTS"))
 SAMPLE = 25
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, *([pytest.mark.timeout(0)] if EVERY else [])]
 
 
 def talk(name: str, *texts: str, cwd: str = "/home/dev/shop") -> Transcript:
@@ -153,6 +153,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
 
 
 def test_death_at_any_failpoint_converges(nursery: Nursery, world: World, say: Callable[[str], None]) -> None:
+    """Row 1 of the matrix."""
     deaths = die_everywhere(nursery, world, "sweep", "right")
     say(f"{deaths.died} failpoints, {len(deaths.wrong)} wrong")
     assert deaths.places > 15
@@ -160,6 +161,7 @@ def test_death_at_any_failpoint_converges(nursery: Nursery, world: World, say: C
 
 
 def test_death_before_any_statement_converges(nursery: Nursery, world: World, say: Callable[[str], None]) -> None:
+    """Row 1 of the matrix."""
     deaths = die_everywhere(nursery, world, "sweep_traced", sample=0 if EVERY else SAMPLE)
     say(f"{deaths.died} of {deaths.places} statements, {len(deaths.wrong)} wrong")
     assert deaths.wrong == {}

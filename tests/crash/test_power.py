@@ -69,6 +69,7 @@ def after(home: Path) -> tuple[int, Content]:
 
 
 def test_a_log_that_lost_its_end_is_made_good_by_the_transcripts(tmp_path: Path, say: Callable[[str], None]) -> None:
+    """Row 2 of the matrix. The cut is simulated: the end of the log is taken away or garbled."""
     rng = random.Random(SEED)
     memory = Memory(tmp_path)
     lay(memory.root)

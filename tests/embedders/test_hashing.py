@@ -12,7 +12,7 @@ from indexer.embedders.hashing import DIMENSIONS, NAME, SPEC, Hashing
 
 def cosine(one: str, other: str) -> float:
     model = Hashing()
-    return sum(map(mul, unpacked(model.embed_query(one)), unpacked(model.embed_query(other))))
+    return float(sum(map(mul, unpacked(model.embed_query(one)), unpacked(model.embed_query(other)))))
 
 
 def test_a_text_is_nearest_to_itself() -> None:

@@ -19,7 +19,7 @@ def model() -> Embedder:
 
 
 def cosine(one: bytes, other: bytes) -> float:
-    return sum(map(mul, unpacked(one), unpacked(other)))
+    return float(sum(map(mul, unpacked(one), unpacked(other))))
 
 
 def test_what_is_said_of_it_is_so(model: Embedder) -> None:

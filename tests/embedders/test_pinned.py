@@ -36,7 +36,7 @@ def test_another_file_is_refused_with_a_remedy(package: Path) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_a_package_without_the_file_is_refused() -> None:
-    with pytest.raises(NoEmbedder, match="holds no other.bin"):
+    with pytest.raises(NoEmbedder, match=r"holds no other\.bin"):
         find("a_model", "other.bin", SHA, "a-model")
 
 

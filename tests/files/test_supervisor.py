@@ -152,6 +152,7 @@ def test_row_22_a_silent_limit_is_found_by_counting(world: Any, build: Build, ro
 def test_row_15_a_folder_that_became_readable_is_watched_by_a_new_observer(
     world: Any, build: Build, root: Path
 ) -> None:
+    """The refusal is simulated: to root nothing is closed."""
     supervisor, world.watches = build(), 1
     supervisor.swept(world.now, [str(root)] * 2, [])
     assert after(world, supervisor, 1)
@@ -190,10 +191,11 @@ def test_row_23_a_missing_root_is_waited_for(world: Any, build: Build, tmp_path:
     late = tmp_path / "late"
     supervisor = build(late)
     assert supervisor.reason == f"waiting for {late} to appear"
+    assert "sources.roots" in supervisor.remedy
     assert not after(world, supervisor, 10)
     late.mkdir()
     assert after(world, supervisor, 30)
-    assert (world.observer.folders, supervisor.reason) == ([str(late)], "")
+    assert (world.observer.folders, supervisor.reason, supervisor.remedy) == ([str(late)], "", "")
 
 
 def test_one_missing_root_of_several_is_no_trouble(build: Build, root: Path, tmp_path: Path) -> None:
@@ -233,6 +235,7 @@ def test_folders_behind_links_are_watched_too(world: Any, build: Build, root: Pa
 
 
 def test_row_27_a_network_root_is_polled_from_the_start(world: Any, build: Build, root: Path) -> None:
+    """The mount is simulated."""
     world.kind = "nfs4"
     supervisor = build()
     assert supervisor.polling
@@ -284,6 +287,7 @@ def test_trust_is_given_again_after_ten_minutes(world: Any, build: Build) -> Non
 
 @pytest.mark.parametrize(("seconds", "asks"), [(31.0, True), (29.0, False), (-5.0, False)])
 def test_row_29_a_machine_that_slept_asks_for_a_sweep(world: Any, build: Build, seconds: float, asks: bool) -> None:
+    """The sleep is simulated."""
     supervisor = build()
     world.slept += seconds
     assert after(world, supervisor, 1) is asks

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from indexer.files import walk
+from indexer.files import sweep, walk
 from indexer.files.discover import Found
 from indexer.files.sweep import HOT_FILES, Sweeper, Swept
 from indexer.sources.base import Source
@@ -92,6 +92,7 @@ def test_any_change_is_found(sweeper: Sweeper, root: Path, lay: Lay, change: str
 
 
 def test_row_18_a_clock_set_back_hides_no_change(sweeper: Sweeper, root: Path, lay: Lay, wall: SimpleNamespace) -> None:
+    """The clock is simulated."""
     path = lay(root, "p/a.jsonl")
     settle(sweeper, sweeper.full())
     wall.now = 0
@@ -179,6 +180,31 @@ def test_hints_can_be_served_during_a_long_sweep(sweeper: Sweeper, root: Path, l
     assert "late.jsonl" not in names(sweeper.full().changed)
 
 
+@pytest.fixture
+def few_at_once(root: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Five files, the newest first, of which a sweep hands over two."""
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for age in range(5):
+        os.utime(lay(root, f"p/{age}.jsonl"), (9000 - age, 9000 - age))
+    return [f"{age}.jsonl" for age in range(5)]
+
+
+def test_of_very_many_changes_the_newest_come_first_and_the_rest_next(sweeper: Sweeper, few_at_once: list[str]) -> None:
+    swept = [sweeper.full()]
+    told = [settle(sweeper, swept[0])]
+    while swept[-1].left != (0, 0):
+        swept.append(sweeper.full())
+        told.append(settle(sweeper, swept[-1]))
+    assert told == [few_at_once[:2], few_at_once[2:4], few_at_once[4:]]
+    assert [one.left for one in swept] == [(3, 9), (1, 3), (0, 0)]
+
+
+def test_what_cannot_be_read_keeps_nobody_out(sweeper: Sweeper, few_at_once: list[str]) -> None:
+    assert names(sweeper.full().changed) == few_at_once[:2]
+    assert settle(sweeper, sweeper.full()) == few_at_once[2:4]
+    assert few_at_once[4] in names(sweeper.full().changed)
+
+
 # -- hot -------------------------------------------------------------------------------------------
 
 
@@ -215,6 +241,36 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(os, "scandir", noted)
     return listed
+
+
+@pytest.fixture
+def many(sweeper: Sweeper, root: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Files in seven folders that rest, of which two are looked at in turn."""
+    monkeypatch.setattr(sweep, "IN_TURN", 2)
+    monkeypatch.setattr(sweep, "HOT_FILES", 1)
+    files = [lay(root / f"p{number}", "a.jsonl") for number in range(7)]
+    settle(sweeper, sweeper.full())
+    return files
+
+
+def test_hot_sweeps_come_to_every_folder_in_turn(sweeper: Sweeper, many: list[Path], lay: Lay) -> None:
+    late = [lay(file.parent, "new.jsonl") for file in many]
+    found = [len(settle(sweeper, sweeper.hot())) for _ in range(4)]
+    assert sum(found) == len(late)
+    assert max(found) <= 3
+
+
+def test_a_thorough_one_comes_to_all_at_once(sweeper: Sweeper, many: list[Path], lay: Lay) -> None:
+    late = [lay(file.parent, "new.jsonl") for file in many]
+    assert len(sweeper.hot(thorough=True).changed) == len(late)
+
+
+def test_a_new_folder_below_a_root_never_waits_for_its_turn(
+    sweeper: Sweeper, many: list[Path], root: Path, lay: Lay
+) -> None:
+    assert len(many) > 2
+    lay(root / "new", "late.jsonl")
+    assert names(sweeper.hot().changed) == ["late.jsonl"]
 
 
 def test_a_hot_sweep_says_that_a_hot_file_is_gone(sweeper: Sweeper, root: Path, lay: Lay) -> None:

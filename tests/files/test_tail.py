@@ -8,6 +8,7 @@ import socket
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,6 +184,43 @@ def test_a_line_above_max_bytes_still_passes(write: Write) -> None:
 def test_lines_longer_than_the_buffer_are_whole(write: Write) -> None:
     long = b"y" * (3 * tail.BLOCK + 5)
     assert texts(turn(write(b"a\n" + long + b"\nb\n"))) == [b"a", long, b"b"]
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_a_line_longer_than_what_is_read_in_one_go_is_whole(
+    write: Write, monkeypatch: pytest.MonkeyPatch, more: int
+) -> None:
+    monkeypatch.setattr(tail, "PIECE", 10)
+    long = b"y" * (10 + more)
+    fd = write(b"a\n" + long + b"\nb\n")
+    assert turn(fd) == [Line(b"a", 0, 2, 1), Line(long, 2, 13 + more, 2), Line(b"b", 13 + more, 15 + more, 3)]
+
+
+def test_a_long_line_is_held_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail, "PIECE", tail.BLOCK)
+    fd = write(b"y" * (40 * tail.BLOCK) + b"\n")
+    tracemalloc.start()
+    lines = tail.read_lines(fd, 0, 0, size=40 * tail.BLOCK + 1)
+    assert len(next(lines).data) == 40 * tail.BLOCK  # type: ignore[union-attr]
+    left, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 44 * tail.BLOCK
+    assert left < 4 * tail.BLOCK
+
+
+def test_a_long_line_cut_while_its_end_was_looked_for_ends_the_turn(
+    path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = tail._end_of_long
+
+    def cut(*args: Any) -> int:
+        found = find(*args)
+        os.truncate(path, 3 * tail.BLOCK)
+        return found
+
+    monkeypatch.setattr(tail, "PIECE", 10)
+    monkeypatch.setattr(tail, "_end_of_long", cut)
+    assert turn(write(b"y" * (5 * tail.BLOCK) + b"\n")) == []
 
 
 # -- lines too long --------------------------------------------------------------------------------

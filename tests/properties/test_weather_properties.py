@@ -263,6 +263,7 @@ class Weather(RuleBasedStateMachine):
             except Death:
                 self.service.hand.stopped = True
         self.service.daemon._conn.close()
+        self.service.daemon._control.close()
         self.service.daemon._lock.release()
         self.start()
 

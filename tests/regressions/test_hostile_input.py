@@ -80,3 +80,32 @@ def test_a_file_that_cannot_be_opened_is_said_to_be(root: Path, monkeypatch: pyt
 
     monkeypatch.setattr(ingest, "open_source", refuse)
     assert rescan(root).problems == ((str(path), "Permission denied"),)
+
+
+def test_names_without_end_are_cut_and_paths_that_no_system_takes_are_none(root: Path) -> None:
+    session = Transcript(version="9" * 5_000)
+    session.user("hi", gitBranch="b" * 10_000, cwd="/" + "c" * 10_000)
+    session.assistant(
+        {
+            "type": "tool_use",
+            "id": "toolu_" + "1" * 24,
+            "name": "n" * 10_000,
+            "input": {"file_path": "/" + "f" * 10_000},
+        }
+    )
+    session.records[-1]["message"]["model"] = "m" * 10_000
+    session.write(root)
+    rescan(root)
+    assert rows(root, "SELECT length(tool_name), file_path FROM tool_uses") == [(256, None)]
+    assert rows(root, "SELECT length(model) FROM assistant_messages") == [(256,)]
+    assert rows(root, "SELECT client_version, cwd FROM sdk_sessions WHERE prompt_counter") == [(None, "/home/dev/shop")]
+
+
+@pytest.mark.parametrize("version", ["2.²", "2.1.", "٢.١", "x"])
+def test_a_version_that_only_looks_like_numbers_stops_nothing(root: Path, version: str) -> None:
+    session = Transcript(version="2.1.240")
+    session.user("hi", version=version)
+    session.user("there")
+    session.write(root)
+    rescan(root)
+    assert rows(root, "SELECT client_version FROM sdk_sessions") == [("2.1.240",)]

@@ -24,6 +24,7 @@ from indexer.records import (
     TurnEvent,
     Unreadable,
 )
+from indexer.sources import claude_code, salvage
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
 
@@ -600,3 +601,11 @@ def test_a_session_told_in_many_records(read: Read, session: Transcript) -> None
         AgentLink,
         AssistantText,
     ]
+
+
+def test_a_long_line_of_too_many_values_is_unreadable(session: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_code, "_LONG", 100)
+    monkeypatch.setattr(salvage, "_VALUES", 50)
+    data = json.dumps(session.add("made-up", payload=[[]] * 60)).encode()
+    (entry,) = ClaudeCode().parse(data, SourceFile("/r/f/s.jsonl", "f", "s", None))
+    assert entry.records == (Unreadable("too-many-values", 0, len(data)),)

@@ -11,7 +11,8 @@ import pytest
 from transcripts import Transcript, line
 
 from indexer.records import Ignored, Unreadable
-from indexer.sources.salvage import decode
+from indexer.sources import salvage
+from indexer.sources.salvage import decode, too_many_values
 
 
 @pytest.fixture
@@ -212,3 +213,23 @@ def test_a_hostile_line_is_given_up_soon(hostile: bytes) -> None:
 def test_a_file_whose_newlines_were_lost(whole: bytes, next_one: bytes) -> None:
     found = decode(b"\r".join([whole, next_one] * 500) + b"\r")
     assert found == [value(whole), value(next_one)] * 500
+
+
+# --- more values than memory holds
+
+
+@pytest.mark.parametrize(
+    ("data", "count"), [(b"[[],[]]", 4), (b'{"a":1,"b":2}', 2), (b'[",,","[",{}]', 4), (rb'["\",[",1]', 2)]
+)
+def test_values_are_counted_by_what_stands_between_them(
+    data: bytes, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(salvage, "_VALUES", count)
+    assert not too_many_values(data)
+    monkeypatch.setattr(salvage, "_VALUES", count - 1)
+    assert too_many_values(data)
+
+
+def test_brackets_and_commas_in_strings_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(salvage, "_VALUES", 2)
+    assert not too_many_values(json.dumps({"text": 'a, b, [c], {d}, \\", \n' * 10}).encode())

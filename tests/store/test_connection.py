@@ -44,6 +44,47 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+GARBAGE = [b"garbage" * 100, b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\xff" * 600, bytes(600), b""]
+
+
+@pytest.mark.parametrize("data", GARBAGE, ids=["text", "magic", "zeros", "empty"])
+def test_a_journal_left_beside_the_database_keeps_no_reader_out(home: Path, data: bytes) -> None:
+    home.joinpath("index.db-journal").write_bytes(data)
+    conn = open_reader(home)
+    assert conn.execute("SELECT count(*) FROM sdk_sessions").fetchone()[0] == 0
+    conn.close()
+
+
+def test_a_journal_that_comes_while_another_writes_says_what_to_do(home: Path) -> None:
+    writer = open_writer(home)
+    writer.execute("SELECT 1 FROM sqlite_master").fetchone()
+    home.joinpath("index.db-journal").write_bytes(GARBAGE[0])
+    with pytest.raises(IndexerError, match=r"index\.db-journal is in the way") as caught:
+        open_reader(home)
+    assert "stop `watch`" in caught.value.hint
+    writer.close()
+
+
+def write_an_orphan(writer: sqlite3.Connection) -> None:
+    """A row without its parent, which COMMIT finds out."""
+    with transaction(writer):
+        writer.execute("PRAGMA defer_foreign_keys = ON")
+        writer.execute(
+            "INSERT INTO assistant_messages (message_id, session_db_id, content_session_id, record_uuid) "
+            "VALUES ('m', 99, 's', 'u')"
+        )
+
+
+def test_a_commit_that_fails_leaves_nothing_open(home: Path) -> None:
+    writer = open_writer(home)
+    with pytest.raises(sqlite3.IntegrityError):
+        write_an_orphan(writer)
+    assert not writer.in_transaction
+    with transaction(writer):
+        assert writer.execute("SELECT count(*) FROM assistant_messages").fetchone()[0] == 0
+    writer.close()
+
+
 # --- files and their modes
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from schema_fixture import dump, filled
 from stores import read, store
 
-from indexer.errors import NewerDatabase
+from indexer.errors import CorruptDatabase, NewerDatabase
 from indexer.store import migrations
 from indexer.store.migrations import SCHEMA_VERSION, STEPS, check_version, migrate
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 VERSIONS = sorted((FIXTURES / "schema").glob("*.sql"), key=lambda path: int(path.stem))
 OBJECTS = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name, type"
+
+
+Fill: TypeAlias = Callable[[sqlite3.Connection], object]
 
 
 def new() -> sqlite3.Connection:
@@ -84,7 +90,8 @@ def test_a_step_may_run_twice(step: migrations.Step) -> None:
 
 
 def test_steps_are_numbered_in_order() -> None:
-    assert [step.version for step in STEPS] == list(range(1, SCHEMA_VERSION + 1))
+    versions = [step.version for step in STEPS]
+    assert versions == sorted(set(versions))
 
 
 def test_every_step_is_recorded_once() -> None:
@@ -116,15 +123,27 @@ def test_a_newer_database_is_refused_and_not_touched() -> None:
     assert objects(conn) == before
 
 
+@pytest.mark.parametrize("columns", ["id, version, applied_at", "version", "version, name, applied_at"])
+def test_another_programs_database_is_refused_though_it_counts_versions_too(columns: str) -> None:
+    conn = new()
+    conn.executescript(f"CREATE TABLE schema_versions ({columns}); CREATE TABLE photos (name TEXT)")
+    conn.execute("INSERT INTO schema_versions (version) VALUES (1)")
+    before = objects(conn)
+    with pytest.raises(CorruptDatabase, match="not one of transcript-indexer"):
+        migrate(conn)
+    assert objects(conn) == before
+
+
 # --- interrupted
 
 
-def states(folder: Path) -> list[Path]:
+def states(folder: Path, fill: Fill = lambda _: None) -> list[Path]:
     """What is on disk at every statement of a migration, as a kill would leave it."""
     home = folder / "home"
     home.mkdir()
     conn = sqlite3.connect(home / "index.db", isolation_level=None)
     conn.execute("PRAGMA journal_mode = WAL")
+    fill(conn)
     taken: list[Path] = []
 
     def take(_: str) -> None:
@@ -144,9 +163,40 @@ def test_killed_at_any_statement_the_next_run_finishes(tmp_path: Path) -> None:
     assert len(taken) > 50
     for state in taken:
         conn = sqlite3.connect(state / "index.db", isolation_level=None)
-        assert check_version(conn) in (0, 1, 2)
+        assert check_version(conn) in {0, *(step.version for step in STEPS)}
         assert migrate(conn) == SCHEMA_VERSION
         assert objects(conn) == objects(fresh)
+        conn.close()
+
+
+def first_version(conn: sqlite3.Connection) -> None:
+    """A filled database as it was before there was a full-text index."""
+    load(VERSIONS[0], conn)
+    names = conn.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%search_fts%'")
+    for (name,) in names.fetchall():
+        conn.execute(f"DROP TRIGGER {name}")
+    conn.execute("DROP TABLE search_fts")
+    conn.execute("DELETE FROM schema_versions WHERE version > 1")
+
+
+FILLED: dict[str, Fill] = {"1": first_version} | {path.stem: partial(load, path) for path in VERSIONS}
+
+
+@pytest.mark.parametrize("version", FILLED)
+def test_killed_at_any_statement_of_an_upgrade_every_row_is_still_there(tmp_path: Path, version: str) -> None:
+    old = new()
+    FILLED[version](old)
+    before = counts(old)
+    assert check_version(old) == int(version)
+    assert sum(before.values()) > 50
+    taken = states(tmp_path, FILLED[version])
+    assert len(taken) > (10 if version == "1" else 0)
+    for state in taken:
+        conn = sqlite3.connect(state / "index.db", isolation_level=None)
+        assert {name: rows for name, rows in counts(conn).items() if name in before} == before
+        assert migrate(conn) == SCHEMA_VERSION
+        assert {name: rows for name, rows in counts(conn).items() if name in before} == before
+        assert is_whole(conn)
         conn.close()
 
 
@@ -180,7 +230,7 @@ def recording(tmp_path: Path) -> sqlite3.Connection:
 @pytest.mark.usefixtures("no_fts5")
 def test_without_fts5_capture_goes_on(tmp_path: Path) -> None:
     conn = recording(tmp_path)
-    assert check_version(conn) == 1
+    assert conn.execute("SELECT 1 FROM schema_versions WHERE name = 'full-text index'").fetchall() == []
     assert conn.execute("SELECT count(*) FROM search_texts").fetchone()[0] > 3
     assert conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'search_fts'").fetchall() == []
 

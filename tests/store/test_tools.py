@@ -227,6 +227,13 @@ def test_a_weak_result_never_goes_to_another_session(desk: Desk) -> None:
     assert desk.one("SELECT count(*) FROM unmatched_results") == 1
 
 
+def test_a_weak_result_finds_a_call_that_was_stored_before(desk: Desk) -> None:
+    desk.write(desk.file(), entry("u1", call("u1:call_0")), entry("u2", call("u2:call_1")))
+    late = [ToolResult(None, name, f"of {name}", None, None) for name in ("call_1", "call_0")]
+    desk.write(desk.file(), entry("r1", late[0]), entry("r2", late[1]))
+    assert desk.rows("SELECT tool_response FROM tool_uses ORDER BY id") == [("of call_0",), ("of call_1",)]
+
+
 # --- the index
 
 

@@ -17,11 +17,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from archives import Archived
 from daemons import settings
 from memories import Memory
 from writers import write
 
-from indexer import daemon, failpoints, ingest
+from indexer import app, daemon, failpoints, ingest
+from indexer.archive import keep
+from indexer.archive.erase import erase
 from indexer.daemon import Daemon
 from indexer.rescan import rescan
 from indexer.sources.claude_code import ClaudeCode
@@ -166,7 +169,38 @@ def load(folder: str, hit: int) -> None:
     rescan(settings(Path(folder, "home"), Path(folder, "projects")), ClaudeCode(), {})
 
 
-FILE_EVENTS = {"os.remove", "os.rename", "os.mkdir", "os.chmod", "os.truncate"}
+def keep_lines(folder: str, hit: int) -> None:
+    """Read and archive all of a memory's folder in small windows, and die at the n-th passing of any
+    failpoint."""
+    vars(keep)["WINDOW"] = 9
+    memory = Archived(Path(folder))
+    failpoints._armed[:] = ["*", str(hit), "kill"]
+    memory.sweep(limit=SMALL)
+    memory.seal()
+
+
+def erase_session(folder: str, session: str, hit: int) -> None:
+    """Take a session out of a memory's archive, and die at the n-th passing of any failpoint."""
+    memory = Archived(Path(folder))
+    failpoints._armed[:] = ["*", str(hit), "kill"]
+    erase(memory.conn, memory.archive, frozenset([session]), frozenset())
+
+
+def load_anew(folder: str, hit: int) -> None:
+    """Rebuild a memory, and die before the n-th SQL statement, or change to a file or folder."""
+    die_at(hit)
+    sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
+    rescan(settings(Path(folder, "home"), Path(folder, "projects")), ClaudeCode(), {}, rebuild=True)
+
+
+def forget(folder: str, session: str, hit: int) -> None:
+    """Forget sessions (joined by commas), and die before the n-th SQL statement, or change to a file or folder."""
+    die_at(hit)
+    sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
+    app.forget(settings(Path(folder, "home"), Path(folder, "projects")), session.split(","), [])
+
+
+FILE_EVENTS = {"os.remove", "os.rename", "os.link", "os.mkdir", "os.chmod", "os.truncate"}
 steps = 0
 _last_step = 0
 
@@ -199,5 +233,18 @@ def count(folder: str, deed: str, *args: object) -> None:
 
 
 DEEDS: dict[str, Callable[..., None]] = {
-    deed.__name__: deed for deed in (watch, watch_wrongly, write, sweep, sweep_traced, load, count)
+    deed.__name__: deed
+    for deed in (
+        watch,
+        watch_wrongly,
+        write,
+        sweep,
+        sweep_traced,
+        load,
+        keep_lines,
+        erase_session,
+        load_anew,
+        forget,
+        count,
+    )
 }

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from indexer import status_file
 from indexer.config import Config, load
-from indexer.daemon import STATUS, Daemon
+from indexer.daemon import Daemon
 from indexer.files.watch import HOT, SWEEP, Change, Watch, WatchStatus
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
@@ -107,5 +108,5 @@ class Service:
         """What stands in status.json a little later."""
         self.now += 60
         self.daemon.step()
-        found: dict[str, Any] = json.loads((self.config.home / STATUS).read_bytes())
+        found: dict[str, Any] = json.loads((self.config.home / status_file.NAME).read_bytes())
         return found

@@ -71,7 +71,9 @@ def test_among_some_rows_the_scan_answers(meaning: Meaning, many: list[int]) -> 
     assert (sorted(rows(found)), found.via) == (many[:4], ["exact"])
 
 
-def test_an_index_that_is_behind_is_not_asked(meaning: Meaning, many: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_is_behind_is_not_asked(
+    meaning: Meaning, many: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(type(meaning.vectors), "coverage_gap", lambda *_: True)
     assert find(meaning).via == ["exact"]
 
@@ -113,7 +115,7 @@ def test_a_needle_in_one_project_is_not_lost_to_500_near_ones_elsewhere(meaning:
 
 
 @pytest.mark.parametrize("filters", [{"session": "second"}, {"agent": "a1"}, {"platform": "codex"}, {"file": "a.py"}])
-def test_filters_that_only_the_memory_knows_hold_too(meaning: Meaning, filters: dict[str, str]) -> None:
+def test_filters_that_only_the_memory_knows_hold_too(meaning: Meaning, filters: dict[str, Any]) -> None:
     meaning.memory.prompt("paint the shed")
     second = meaning.memory.session("second", platform_source="codex")
     wanted = {

@@ -58,7 +58,9 @@ def test_the_nearest_rows_by_arm(meaning: Meaning) -> None:
 
 
 def test_filters_and_limit_reach_the_worker(meaning: Meaning) -> None:
-    rows = [meaning.memory.prompt(f"paint the shed {number}", kind=kind) for number, kind in enumerate(("prompt", "shell"))]
+    rows = [
+        meaning.memory.prompt(f"paint the shed {number}", kind=kind) for number, kind in enumerate(("prompt", "shell"))
+    ]
     with serving(warm(meaning), meaning.home):
         answer = ask(meaning.home, "shed", Filters(kinds=("shell",)))
         assert [near.id for near in answer.arms["hashing"]] == rows[1:]
@@ -166,7 +168,12 @@ def test_a_lock_tells_whether_there_is_a_worker(meaning: Meaning) -> None:
 
 def test_a_start_runs_this_program_detached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(os, "posix_spawn", lambda *args, **how: calls.append((*args, how)) or 7)
+
+    def spawn(*args: object, **how: object) -> int:
+        calls.append((*args, how))
+        return 7
+
+    monkeypatch.setattr(os, "posix_spawn", spawn)
     assert client.start(tmp_path / "home") == 7
     ((_, command, _, how),) = calls
     assert command[1:] == ["-P", "-m", "indexer", "vectors", "serve", "--home", str(tmp_path / "home")]

@@ -36,7 +36,14 @@ def test_a_message_arrives_as_it_was_sent(pair: tuple[socket.socket, socket.sock
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\0\0", struct.pack(">I", 9) + b"half", struct.pack(">I", 2) + b"[]", struct.pack(">I", 3) + b"{,}", b"\xff" * 8],
+    [
+        b"",
+        b"\0\0",
+        struct.pack(">I", 9) + b"half",
+        struct.pack(">I", 2) + b"[]",
+        struct.pack(">I", 3) + b"{,}",
+        b"\xff" * 8,
+    ],
 )
 def test_what_is_no_message_is_refused(pair: tuple[socket.socket, socket.socket], data: bytes) -> None:
     pair[0].sendall(data)
