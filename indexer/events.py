@@ -180,6 +180,29 @@ def hints_lost(count: int) -> None:
     _warning("hints_lost", count=count)
 
 
+# --- vectors ----------------------------------------------------------------------------------------
+
+
+def embedder_failed(arm: str, error: BaseException) -> None:
+    """A model cannot be loaded or does not answer; it is tried again."""
+    _warning("embedder_failed", arm=arm, **_described(error))
+
+
+def index_lost(why: str) -> None:
+    """The vector index is damaged: put aside, and filled again from SQLite."""
+    _warning("index_lost", why=why)
+
+
+def worker_started(pid: int) -> None:
+    """The process that holds models and the vector index was started."""
+    _info("worker_started", pid=pid)
+
+
+def worker_ended(pid: int, code: int) -> None:
+    """It ended: 0 for want of work, less than 0 by that signal."""
+    (_info if code == 0 else _warning)("worker_ended", pid=pid, code=code)
+
+
 # --- the one way out --------------------------------------------------------------------------------
 
 

@@ -257,6 +257,19 @@ def segments(text: str) -> list[str]:
     return _RUN.split(_folded(text))
 
 
+def unspaced(text: str) -> bool:
+    """Whether any of it is in a script that is written without spaces between words."""
+    return not text.isascii() and len(segments(text)) > 1
+
+
+def mostly_unspaced(tokens: str) -> bool:
+    """Whether at least half of a text's letters are of such scripts, judged by its `search_tokens`: there
+    each takes three characters (it stands in two pairs, and one space is between them)."""
+    unspaced_letters = 0 if tokens.isascii() else sum(map(len, _RUN.findall(tokens))) // 2
+    others = len(tokens) - 3 * unspaced_letters
+    return unspaced_letters > 0 and unspaced_letters * 5 >= others * 4  # a fifth of them are spaces and signs
+
+
 def bigrams(run: str) -> list[str]:
     """The pairs of neighbours in `run`; empty for one character."""
     return [a + b for a, b in pairwise(run)]

@@ -32,6 +32,8 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local" / "share"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    # A search starts a worker that loads models: only tests of that want one.
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_VECTORS", "none")
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "UTC")
         time.tzset()

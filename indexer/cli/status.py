@@ -15,15 +15,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indexer import config, status_file
+from indexer import app, config, status_file
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
+from indexer.config import Config
 from indexer.store import archive, exclusions, health, recall, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
+from indexer.worker import client
+from indexer.worker.wire import Unreachable
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[2J"
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
@@ -54,6 +57,7 @@ class _Status(NamedTuple):
     watcher: dict[str, Any] | None
     archive: int
     archive_full: bool
+    vectors: dict[str, Any] | None
 
 
 def status(args: Namespace, out: Output) -> int:
@@ -78,7 +82,7 @@ def _print(settings: config.Config, args: Namespace, out: Output) -> None:
     sys.stdout.flush()
 
 
-def _look(conn: Connection, settings: config.Config, limit: int, all_sizes: bool) -> _Status:
+def _look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> _Status:
     home = settings.home
     database = database_path(home)
     archived, cap = archive.total(conn) if archive.present(conn) else 0, settings.archive_max_mb * 1_000_000
@@ -104,7 +108,21 @@ def _look(conn: Connection, settings: config.Config, limit: int, all_sizes: bool
         watcher=None if writer is None else _watcher(home, writer),
         archive=archived,
         archive_full=settings.archive_enabled and 0 < cap <= archived,
+        vectors=_vectors(settings),
     )
+
+
+def _vectors(settings: Config) -> dict[str, Any] | None:
+    """How far vectors are, as SQLite has it, and what the worker says of its index if it runs and answers
+    soon; None when they are switched off."""
+    if settings.vectors_store == "none":
+        return None
+    state = app.vector_state(settings) | {"worker": client.alive(settings.home)}
+    try:
+        said = client.request(settings.home, {"op": "status"}) if state["worker"] else {}
+    except Unreachable as error:
+        said = {"index": {"open": False, "trouble": error.message}}
+    return state | {"trouble": said.get("index", {}).get("trouble")}
 
 
 def _bytes_of(path: str | Path) -> int:
@@ -160,6 +178,7 @@ def _status_json(found: _Status) -> dict[str, object]:
         "excluded_sessions": found.excluded,
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
+        "vectors": found.vectors,
     }
 
 
@@ -187,6 +206,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("what to do", _said(found.watcher, "remedy")),
         ("forgotten", _forgetting_text(found.forgetting)),
         ("excluded", f"{many(found.excluded, 'session')} by your settings" if found.excluded else ""),
+        ("vectors", _vectors_text(found.vectors)),
         ("not kept", _ignored_text(ignored)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
@@ -200,6 +220,23 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     for session, error in found.failed:
         yield f"{out.style.bad('not compressed')} {one_line(session)}: {one_line(error)}"
     yield from _letters(found)
+
+
+def _vectors_text(state: dict[str, Any] | None) -> str:
+    """The share of documents that have a vector, by model; what is wrong with the index."""
+    if state is None:
+        return "switched off"
+    shares = [
+        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else 100} %"
+        for row in state["arms"]
+    ]
+    behind = state["rows"] - state["taken_in"]
+    return aside(
+        *shares,
+        f"{many(behind, 'row')} not taken in yet" if behind > 0 else "",
+        one_line(state["trouble"] or ""),
+        "" if state["worker"] else "no worker running",
+    )
 
 
 def _extra(found: _Status) -> str:

@@ -23,10 +23,14 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Argu
 COMMANDS = dict(leaves(build_parser()))
 FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
-    "platform=claude group=session"
+    "platform=claude group=session mode=lexical"
 )
 EXAMPLES = {
     "show": ["prompt:1"],
+    "similar": ["prompt:1"],
+    "by-file": ["a.ts"],
+    "by-type": ["bugfix"],
+    "by-concept": ["gotcha"],
     "archive restore": ["--all", "--to", "/back"],
     "forget": ["--session", "s"],
     "backup": ["copy.db"],
@@ -51,6 +55,8 @@ def test_the_commands() -> None:
         *("config show", "config path", "config init"),
         *("observations", "summary", "work", "context", "compress"),
         *("dedup candidates", "dedup accept", "dedup dismiss", "dedup scan"),
+        *("timeline", "similar", "by-file", "by-type", "by-concept"),
+        *("vectors status", "vectors sync", "vectors rebuild", "vectors serve"),
     }
 
 
@@ -118,6 +124,36 @@ def test_words_of_a_search(given: str, words: list[str]) -> None:
     assert parse(["search", *given.split()]).words == words
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("timeline a --before 2 b -c", ["a", "b", "-c"]),
+        ("by-file a.ts x --limit 3 y -z", ["x", "y", "-z"]),
+        ("by-type bugfix -- --json", ["json"]),
+        ("by-concept gotcha", []),
+        ("similar prompt:1", []),
+    ],
+)
+def test_words_of_other_commands_that_find(given: str, words: list[str]) -> None:
+    assert parse(given.split()).words == words
+
+
+@pytest.mark.parametrize("command", ["search", "timeline", "similar", "by-file", "by-type", "by-concept"])
+def test_what_finds_can_be_narrowed(command: str) -> None:
+    given = ["--project", "p", "--kind", "prompt", "--since", "3d", "--session", "s", "--tool", "Bash"]
+    args = parse(argv(command, *given))
+    assert (args.project, args.kind, args.since, args.session, args.tool) == ("p", ["prompt"], "3d", "s", "Bash")
+
+
+def test_a_search_is_hybrid_unless_told() -> None:
+    assert parse(["search", "x"]).mode == "hybrid"
+
+
+def test_a_timeline_shows_five_of_each_side_unless_told() -> None:
+    args = parse(["timeline", "prompt:1", "--after", "0"])
+    assert (args.before, args.after) == (5, 0)
+
+
 def test_words_keep_their_order_between_options() -> None:
     args = parse(["search", "a", "--kind", "prompt", "b", "--json", "-c", "d", "--kind", "shell,command"])
     assert (args.words, args.kind, args.json) == (["a", "b", "-c", "d"], ["prompt", "shell,command"], True)
@@ -130,7 +166,11 @@ def test_filters_of_a_search_can_all_be_combined() -> None:
 
 
 def test_every_option_of_search_can_be_suggested() -> None:
-    in_help = set(re.findall(r"(?<!\S)--[a-z]+", COMMANDS["search"].format_help()))
+    in_help = {
+        option
+        for command in ("search", "timeline")
+        for option in re.findall(r"(?<!\S)--[a-z]+", COMMANDS[command].format_help())
+    }
     assert in_help - {"--help"} == set(_OPTIONS)
 
 
@@ -159,6 +199,8 @@ def test_explain_means_here_unless_told() -> None:
         ("show a b", "not understood: b", "show --help"),
         ("status --jsn", "not understood: --jsn", "status --help"),
         ("search x --projct y", "search has no option --projct", "did you mean --project?"),
+        ("timeline x --befor 2", "timeline has no option --befor", "did you mean --before?"),
+        ("search x --mode vector", "invalid choice: 'vector'", ""),
         ("search x --zzz=1", "search has no option --zzz", "after `--` all are words"),
         ("search x --limit 0", "'0' is not a whole number from 1 up", "search --help"),
         ("search x --limit ten", "'ten' is not a whole number", ""),

@@ -8,8 +8,56 @@ from typing import Any
 
 import pytest
 
+from indexer import app
 from indexer.store import sizes
 from indexer.store.connection import WriterLock
+from indexer.store.vectors import Held, Vectors, open_store
+from indexer.worker import client
+
+
+@pytest.fixture
+def vectors(home: Path) -> Iterator[Vectors]:
+    """Where vectors are kept; all of the memory's rows are taken in, and one document has its vector."""
+    made = open_store(home)
+    made.add_model(app.spec("use").model, "use")
+    rows = [Held(8 * n, "prompt", "", None, None, 1, 1, b"s", ((f"{n}", bytes([n]), False),)) for n in range(1, 5)]
+    made.take_in(rows, [app.spec("use").model])
+    made.add_vectors(app.spec("use").model, {b"\x01": b"v"}, [8], latin=False)
+    yield made
+    made.close()
+
+
+@pytest.mark.usefixtures("vectors")
+def test_how_far_vectors_are(ask: Any) -> None:
+    state = ask("status", "--json").json["vectors"]
+    assert (state["taken_in"], state["worker"], state["trouble"]) == (4, False, None)
+    assert (state["arms"][0]["documents"], state["arms"][0]["vectors"]) == (4, 1)
+    assert "use 25 % · minilm 100 %" in ask("status").out
+
+
+def test_before_there_are_vectors(ask: Any) -> None:
+    state = ask("status", "--json").json["vectors"]
+    assert (state["taken_in"], state["arms"]) == (0, [])
+    assert "rows not taken in yet · no worker running" in ask("status").out
+
+
+def test_vectors_that_are_switched_off(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_VECTORS", "none")
+    assert ask("status", "--json").json["vectors"] is None
+    assert "switched off" in ask("status").out
+
+
+@pytest.mark.usefixtures("vectors")
+def test_an_index_that_is_being_rebuilt_is_told_of(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"index": {"open": False, "trouble": "the vector index is being rebuilt"}}
+    monkeypatch.setattr(client, "alive", lambda _: True)
+    monkeypatch.setattr(client, "request", lambda *_: said)
+    assert "the vector index is being rebuilt" in ask("status").out
+
+
+def test_a_worker_that_does_not_answer_is_told_of(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "alive", lambda _: True)
+    assert "no vector worker" in ask("status", "--json").json["vectors"]["trouble"]
 
 
 def test_the_state_for_programs(ask: Any, home: Path) -> None:

@@ -1,60 +1,52 @@
-"""tests/fixtures/columns.tsv: every column of claude-mem v13 and of ours, and why it is there or not."""
+"""Filters as conditions on the columns that a scan holds."""
 
 from __future__ import annotations
 
-import csv
-import sqlite3
-from pathlib import Path
-
 import pytest
 
-from indexer.store.migrations import migrate
-
-LIST = Path(__file__).parent.parent / "fixtures" / "columns.tsv"
-with LIST.open(encoding="utf-8", newline="") as table:
-    ROWS = [tuple(row.values()) for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)]
-SHARED = {
-    "sdk_sessions",
-    "observations",
-    "session_summaries",
-    "user_prompts",
-    "tool_uses",
-    "work_state_entries",
-    "schema_versions",
-}
-"""Tables of claude-mem v13 that we have under the same name (DESIGN, section 8)."""
+from indexer.store.columns import KINDS, none, others, wanted
+from indexer.store.filters import Filters
 
 
-def columns() -> list[tuple[str, str]]:
-    """Every column of a new database, computed ones too, without those of the full-text index."""
-    conn = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(conn)
-    tables = conn.execute(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
-    ).fetchall()
-    found = [
-        (name, str(row[1])) for (name,) in tables for row in conn.execute(f"PRAGMA table_xinfo({name})").fetchall()
-    ]
-    conn.close()
-    return sorted(found)
+def test_without_filters_every_kind_passes() -> None:
+    want = wanted(Filters())
+    assert want.kinds == set(KINDS)
+    assert want[1:] == (None, None, None, None)
 
 
-def test_the_list_is_that_of_the_schema() -> None:
-    assert sorted(row[:2] for row in ROWS if row[2] != "dropped") == columns()
+def test_a_type_leaves_observations_alone_and_ignores_case() -> None:
+    want = wanted(Filters(type="BugFix"))
+    assert (set(want.kinds), want.type) == ({"observation"}, "bugfix")
 
 
-def test_no_column_is_listed_twice() -> None:
-    assert len({row[:2] for row in ROWS}) == len(ROWS)
+def test_kinds_are_those_asked_for() -> None:
+    assert wanted(Filters(kinds=("prompt", "shell"))).kinds == {"prompt", "shell"}
 
 
-def test_every_status_is_one_of_three() -> None:
-    assert {row[2] for row in ROWS} == {"kept", "dropped", "ours"}
+def test_a_tool_leaves_nothing_that_has_vectors() -> None:
+    assert wanted(Filters(tool="Bash")).kinds == {"tool_use"}
 
 
-@pytest.mark.parametrize("status", ["dropped", "ours"])
-def test_what_differs_has_a_reason(status: str) -> None:
-    assert [row[:2] for row in ROWS if row[2] == status and not row[3].strip()] == []
+def test_projects_are_keys() -> None:
+    assert wanted(Filters(project=("a", "b"))).projects == frozenset("ab")
+    assert wanted(Filters(project=())).projects == frozenset()
 
 
-def test_the_tables_of_the_original_keep_their_names() -> None:
-    assert {row[0] for row in ROWS if row[2] == "kept"} == SHARED
+@pytest.mark.parametrize(
+    "filters", [Filters(session="s"), Filters(file="a.py"), Filters(agent="x"), Filters(concept="c")]
+)
+def test_what_only_the_memory_can_answer(filters: Filters) -> None:
+    assert others(filters)
+    assert not none(filters)
+
+
+@pytest.mark.parametrize(
+    "filters", [Filters(project=("a",)), Filters(since=0), Filters(kinds=("prompt",)), Filters(type="x")]
+)
+def test_what_columns_can_answer(filters: Filters) -> None:
+    assert not others(filters)
+    assert not none(filters)
+
+
+def test_limit_and_offset_filter_nothing() -> None:
+    assert none(Filters(limit=3, offset=7))

@@ -20,8 +20,8 @@ from indexer.sources.claude_code import ClaudeCode
 
 
 def settings(home: Path, *roots: Path, **changed: Any) -> Config:
-    """The default settings, with these."""
-    return replace(load(home, [str(root) for root in roots], {}), **changed)
+    """The default settings, with these, and without vectors: no process is started beside a test."""
+    return replace(load(home, [str(root) for root in roots], {}), **{"vectors_store": "none", **changed})
 
 
 class Hand(Watch):

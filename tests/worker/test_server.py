@@ -1,0 +1,296 @@
+"""The worker: one a home, a private socket, two threads, and it leaves when there is nothing to do."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from meaning import Meaning, spec
+from workers import say, serving, worker
+
+from indexer.embedders.base import NoEmbedder
+from indexer.embedders.hashing import Hashing
+from indexer.errors import Busy, IndexerError
+from indexer.store.filters import Filters
+from indexer.store.vectors import folder
+from indexer.worker import client, wire
+from indexer.worker.server import REST_SECONDS, STUCK, STUCK_SECONDS, Lock, Worker, listen
+
+
+@pytest.fixture
+def meaning(tmp_path: Path) -> Iterator[Meaning]:
+    made = Meaning(tmp_path, index=True)
+    yield made
+    made.sync.close()
+
+
+def ask(one: Worker, text: str = "shed") -> dict[str, object]:
+    return dict(say(one, op="ask", text=text, filters={}, limit=5))
+
+
+# --- one worker, one socket
+
+
+def test_there_is_one_worker_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.worker.server._LOCK_PAUSE", 0)
+    lock = Lock(tmp_path)
+    with pytest.raises(Busy):
+        Lock(tmp_path)
+    lock.release()
+    Lock(tmp_path).release()
+
+
+def test_the_socket_is_for_its_owner_alone(tmp_path: Path) -> None:
+    Lock(tmp_path).release()
+    with listen(wire.socket_path(tmp_path)):
+        info = wire.socket_path(tmp_path).stat()
+        assert (stat.S_ISSOCK(info.st_mode), stat.S_IMODE(info.st_mode)) == (True, 0o600)
+
+
+def test_the_socket_of_a_worker_that_died_is_in_nobodys_way(tmp_path: Path) -> None:
+    Lock(tmp_path).release()
+    listen(wire.socket_path(tmp_path)).close()
+    listen(wire.socket_path(tmp_path)).close()
+
+
+def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(IndexerError, match="yours alone"):
+        listen(tmp_path / "open" / "s.sock")
+
+
+def test_only_unix_sockets_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    families: list[int] = []
+    init = socket.socket.__init__
+
+    def note(self: socket.socket, family: int = -1, *args: int, **kwargs: object) -> None:
+        families.append(family)
+        init(self, family, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "__init__", note)
+    meaning = Meaning(tmp_path)
+    with serving(worker(meaning), meaning.home):
+        client.ask(meaning.home, "x", Filters())
+    assert set(families) <= {socket.AF_UNIX, -1}
+    meaning.sync.close()
+
+
+# --- what it says
+
+
+def test_until_it_is_warm_it_says_so(meaning: Meaning) -> None:
+    assert ask(worker(meaning)) == {"arms": {}, "via": [], "notes": [client.WARMING]}
+
+
+def test_until_every_row_has_a_vector_it_says_how_far_it_is(meaning: Meaning) -> None:
+    one = worker(meaning)
+    one.warm.set()
+    for number in range(20):
+        meaning.memory.prompt(f"prompt {number}")
+    for _ in range(2):
+        meaning.now += 4
+        one._turn()
+    note = str(ask(one)["notes"])
+    assert "% of 20 rows have vectors of hashing" in note
+    assert ask(one)["arms"] == {}
+
+
+def test_in_step_it_answers_without_a_note(meaning: Meaning) -> None:
+    row = meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    one.warm.set()
+    meaning.settle()
+    answer = ask(one)
+    assert answer["notes"] == []
+    assert answer["arms"]["hashing"][0][0] == row  # type: ignore[index]
+
+
+def test_a_model_that_does_not_load_is_named_with_its_remedy(tmp_path: Path) -> None:
+    def missing() -> Hashing:
+        raise NoEmbedder("it is not installed", "install it")
+
+    meaning = Meaning(tmp_path, spec("a", "a@1", load=missing), spec())
+    meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    one.warm.set()
+    meaning.settle()
+    answer = ask(one)
+    assert answer["notes"] == ["a does not take part: it is not installed (install it)"]
+    assert list(answer["arms"]) == ["hashing"]  # type: ignore[call-overload]
+    meaning.sync.close()
+
+
+def test_while_the_index_is_rebuilt_the_scan_answers_with_one_note(meaning: Meaning) -> None:
+    row = meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    one.warm.set()
+    meaning.settle()
+    meaning.sync.lose_index()
+    answer = ask(one)
+    assert len(answer["notes"]) == 1  # type: ignore[arg-type]
+    assert "rebuilt" in answer["notes"][0]  # type: ignore[index]
+    assert answer["arms"]["hashing"][0][0] == row  # type: ignore[index]
+
+
+def test_what_is_to_be_said_once_is_said_once(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    one = worker(meaning, notes=("texts are sent away",))
+    one.warm.set()
+    meaning.settle()
+    assert [ask(one)["notes"] for _ in range(2)] == [["texts are sent away"], []]
+
+
+def test_old_models_answer_until_the_new_is_whole(tmp_path: Path) -> None:
+    meaning = Meaning(tmp_path, spec("a", "a@1"))
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.sync.close()
+    meaning.begin(spec("b", "b@1"), old=[spec("a", "a@1")])
+    meaning.sync.old[0].load(0.0)
+    one = worker(meaning)
+    one.warm.set()
+    assert list(ask(one)["arms"]) == ["a"]  # type: ignore[call-overload]
+    meaning.settle()
+    assert list(ask(one)["arms"]) == ["b"]  # type: ignore[call-overload]
+    meaning.sync.close()
+
+
+# --- orders
+
+
+def test_an_order_is_carried_out_by_the_other_thread(meaning: Meaning) -> None:
+    one = worker(meaning)
+    meaning.settle()
+    number = say(one, op="rebuild")["order"]
+    assert (meaning.aside, say(one, op="status")["done"]) == ([], number - 1)
+    one._turn()
+    assert (meaning.aside, say(one, op="status")["done"]) == ([1], number)
+
+
+def test_a_check_compares_the_index_with_sqlite(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    meaning.settle()
+    say(one, op="check")
+    one._turn()
+    (found,) = say(one, op="status")["compared"].values()
+    assert found == {"held": 1, "should": 1, "missing": [], "stray": [], "different": 0}
+
+
+def test_a_message_that_is_not_understood_is_said_so(meaning: Meaning) -> None:
+    assert say(worker(meaning), op="dance") == {"error": "unknown"}
+
+
+def test_a_client_of_another_version_makes_it_leave(meaning: Meaning) -> None:
+    one = worker(meaning)
+    assert one.reply({"version": 99, "op": "ask"}) == {"error": "version"}
+    assert one.stop.is_set()
+
+
+def test_told_to_stop_it_stops(meaning: Meaning) -> None:
+    one = worker(meaning)
+    say(one, op="stop")
+    assert one.stop.is_set()
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\0\x05hello", b"\xff\xff\xff\xff"])
+def test_nonsense_on_the_socket_does_not_end_it(meaning: Meaning, data: bytes) -> None:
+    one = worker(meaning)
+    with serving(one, meaning.home):
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(str(wire.socket_path(meaning.home)))
+            sock.sendall(data)
+        assert client.request(meaning.home, {"op": "status"})["rows"] == 0
+
+
+# --- resting and leaving
+
+
+def rest(one: Worker) -> None:
+    one._wake.set()  # so that no test waits
+    one._turn()
+
+
+def test_without_questions_and_work_it_leaves(meaning: Meaning) -> None:
+    one = worker(meaning, linger=10.0)
+    meaning.settle()
+    rest(one)
+    assert not one.stop.is_set()
+    meaning.now += 11
+    rest(one)
+    assert one.stop.is_set()
+
+
+def test_a_question_keeps_it(meaning: Meaning) -> None:
+    one = worker(meaning, linger=10.0)
+    meaning.settle()
+    meaning.now += 9
+    ask(one)
+    meaning.now += 9
+    rest(one)
+    assert not one.stop.is_set()
+
+
+def test_it_beats_while_it_rests(meaning: Meaning) -> None:
+    one = worker(meaning)
+    rest(one)
+    beat = folder(meaning.home) / wire.BEAT
+    os.utime(beat, (0, 0))
+    rest(one)
+    assert beat.stat().st_mtime > 0
+
+
+def test_a_question_that_hangs_ends_the_process(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+    one = worker(meaning)
+    one._answering_since = meaning.now
+    meaning.now += STUCK_SECONDS + 1
+    one._beat()
+    assert codes == [STUCK]
+
+
+def test_the_thread_that_syncs_loads_works_and_stops(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    turn, turns = one._turn, iter(range(20))
+
+    def until_done() -> None:
+        meaning.now += REST_SECONDS
+        one._wake.set()
+        turn()
+        if next(turns) == 15:
+            one.stop.set()
+
+    one._turn = until_done  # type: ignore[method-assign]
+    one.run_sync()
+    assert one.warm.is_set()
+    meaning.in_step()
+
+
+def test_what_nobody_expected_ends_it(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = worker(meaning)
+
+    def fail() -> bool:
+        raise RuntimeError("mad")
+
+    monkeypatch.setattr(meaning.sync, "step", fail)
+    with pytest.raises(RuntimeError):
+        one.run_sync()
+    assert one.stop.is_set()
+
+
+def test_closing_closes_everything(tmp_path: Path) -> None:
+    meaning = Meaning(tmp_path, index=True)
+    meaning.settle()
+    one = worker(meaning)
+    say(one, op="status")
+    one.close()
+    assert meaning.shelf.closed
+    assert threading.active_count() == 1
