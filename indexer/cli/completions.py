@@ -11,8 +11,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from indexer.cli.commands import PROG
 from indexer.cli.output import Output
-from indexer.cli.parser import PROG, build_parser
+from indexer.cli.parser import build_parser
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -63,7 +63,7 @@ def test_zsh_can_read_it(call: Any) -> None:
 
 def test_fish_knows_each_option_where_it_belongs(call: Any) -> None:
     lines = call("completions", "fish").out.splitlines()
-    (one,) = [line for line in lines if "-l dry-run" in line]
+    (one,) = [line for line in lines if "-l allow-network" in line]
     assert "__fish_seen_subcommand_from service; and __fish_seen_subcommand_from install" in one
     assert any("-l kind -r" in line for line in lines)
 
