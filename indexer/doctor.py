@@ -28,7 +28,7 @@ from indexer.errors import IndexerError
 from indexer.files.discover import Survey, default_roots, survey
 from indexer.sources.base import Source
 from indexer.store import health, soundness
-from indexer.store.connection import Connection, database_path, writer_alive
+from indexer.store.connection import OURS, Connection, database_path, writer_alive
 from indexer.store.reads import counts, reading
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -174,7 +174,8 @@ def _permissions(patient: Patient) -> Iterator[Finding]:
             f"{home} belongs to another user",
             f"give it back: `sudo chown -R {os.getuid()} {quoted}`",
         )
-    loose = [path for path in (home, *sorted(home.iterdir())) if _open_to_others(path)]
+    ours = sorted(path for path in home.iterdir() if path.name.startswith(OURS))
+    loose = [path for path in (home, *ours) if _open_to_others(path)]
     if loose:
         some = ", ".join(map(str, loose[:3])) + (" …" if len(loose) > 3 else "")
         yield Finding("permissions", PROBLEM, f"others may read {some}", f"`chmod -R go-rwx {quoted}`")

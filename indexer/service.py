@@ -20,17 +20,14 @@ from typing import NamedTuple, Protocol
 
 import platformdirs
 
-from indexer import share, units
+from indexer import control, share, units
 from indexer.config import APP, Config, user_file
 from indexer.errors import Busy, IndexerError, UsageError
-from indexer.store.connection import database_path, prepare_home, writer_alive
+from indexer.store.connection import OURS, database_path, prepare_home, writer_alive
 from indexer.units import Command
 
 SECONDS = 30
 """The longest a command of a service manager may take; stopping takes up to TimeoutStopSec (10)."""
-OURS = ("index.db", "status.json", "mcp.token")
-"""How names begin of what stands in a memory's folder: a folder of another name is deleted whole only if it holds
-nothing else."""
 _SHOWN = ("LoadState", "UnitFileState", "ActiveState", "SubState", "MainPID", "NRestarts", "StatusText", "Result")
 
 
@@ -111,12 +108,12 @@ def command(config: Config, roots: Sequence[str], env: Mapping[str, str], *, hom
     args = ["--home", str(config.home)] if home_given else []
     for root in roots:
         args += ["--root", os.path.abspath(os.path.expanduser(root))]  # noqa: PTH100,PTH111 - no links resolved
+    writable = [str(config.home), platformdirs.user_cache_dir(APP, appauthor=False)]
+    door = control.address(config.home, env)
+    if door.parent != config.home:  # a path too long for a socket: its folder is made in this one at every start
+        writable.append(str(door.parent.parent))
     return Command(
-        units.program(sys.argv[0], sys.prefix),
-        tuple(args),
-        units.carried(env),
-        (str(config.home), platformdirs.user_cache_dir(APP, appauthor=False)),
-        config.roots,
+        units.program(sys.argv[0], sys.prefix), tuple(args), units.carried(env), tuple(writable), config.roots
     )
 
 

@@ -171,6 +171,12 @@ def test_a_memory_that_others_may_read(home: Path, claude: Path, name: str, mode
     assert f"chmod -R go-rwx {home}" in message(found, "permissions")
 
 
+def test_a_persons_own_file_in_that_folder_is_their_affair(home: Path, claude: Path) -> None:
+    (home / "notes.txt").touch()
+    (home / "notes.txt").chmod(0o644)
+    assert of(look(home, claude), "permissions") == [OK]
+
+
 def test_a_memory_of_another_user(home: Path, claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     found = look(home, claude)

@@ -271,6 +271,16 @@ def test_without_options_nothing_is_fixed(settings: Config) -> None:
     assert str(settings.home) in made.writable
 
 
+def test_a_home_too_deep_for_a_socket_needs_one_more_folder(settings: Config, tmp_path: Path) -> None:
+    deep = replace(settings, home=tmp_path / ("x" * 120))
+    assert (
+        service.command(deep, [], {"XDG_RUNTIME_DIR": "/run/user/1000"}, home_given=False).writable[-1]
+        == "/run/user/1000"
+    )
+    short = replace(settings, home=Path("/home/dev/memory"))
+    assert len(service.command(short, [], {}, home_given=False).writable) == 2
+
+
 def test_doubts_refuse_with_the_way_out() -> None:
     service.refuse([])
     with pytest.raises(UsageError, match="lies in a cache") as raised:

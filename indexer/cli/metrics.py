@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from indexer import config
+from indexer import config, status_file
 from indexer.cli.output import Output
 from indexer.metrics import Metric, gauge, labelled, text
 from indexer.store import health
@@ -71,8 +70,8 @@ def _service(home: Path) -> Iterator[Metric]:
     """What the service said of itself, if the one that said it still lives."""
     writer = writer_alive(home)
     yield gauge("writer_up", "Whether a process holds the right to write.", float(writer is not None))
-    said = _said(home)
-    if writer is None or said.get("pid") != writer:
+    said = None if writer is None else status_file.read(home, writer)
+    if said is None:
         return
     yield gauge("pending_files", "Transcripts waiting to be read.", _number(said, "pending_files"))
     yield gauge("lag_bytes", "Bytes waiting to be read.", _number(said, "lag_bytes"))
@@ -83,14 +82,6 @@ def _service(home: Path) -> Iterator[Metric]:
     events = said.get("events")
     happened = {key: n for key, n in events.items() if isinstance(n, int)} if isinstance(events, dict) else {}
     yield labelled("events_total", "counter", "What happened since the service began.", "event", happened)
-
-
-def _said(home: Path) -> dict[str, Any]:
-    try:
-        found = json.loads((home / "status.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _number(said: dict[str, Any], name: str) -> float | None:
