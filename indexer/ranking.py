@@ -92,18 +92,21 @@ def ranked(
     meaning: Meaning | None = None,
     mode: str = "hybrid",
     depth: int = DEPTH,
+    *,
+    tiers: bool = True,
 ) -> Ranking:
     """At least the first `need` rows of the answer, if there are so many.
 
     mode: one of MODES. depth: of each arm's list; it must be the same for every page of an answer.
+    tiers: of words alone; see lexical.match.
     Raises sqlite3.DatabaseError only when the tables themselves cannot be read.
     """
     if not query.terms or meaning is None or mode == "lexical":
-        return _by_words(conn, query, need, ())
+        return _by_words(conn, query, need, (), tiers)
     near = _near(conn, query, meaning, depth)
     if not near.arms:
         notes = near.notes or ((_WORDS_ONLY,) if mode == "semantic" else ())
-        return _by_words(conn, query, need, notes)
+        return _by_words(conn, query, need, notes, tiers)
     if mode == "semantic":
         return Ranking(tuple(_fused(conn, query, near.arms)), _via(near, ()), near.notes)
     return _hybrid(conn, query, need, near, depth)
@@ -124,9 +127,9 @@ def alike(conn: Connection, row_id: int, query: Query, meaning: Meaning | None) 
 # --- words
 
 
-def _by_words(conn: Connection, query: Query, need: int, notes: tuple[str, ...]) -> Ranking:
+def _by_words(conn: Connection, query: Query, need: int, notes: tuple[str, ...], tiers: bool) -> Ranking:
     need = need if need <= KEPT else max(need, PAGE)
-    found = match(conn, query, need)
+    found = match(conn, query, need, tiers=tiers)
     rows = list(found.matches)
     if query.terms and found.via == LEXICAL:
         rows = _with_all_categories(conn, query, rows)
