@@ -3,8 +3,8 @@
     python benchmarks/sessions.py [--tree TREE] [--models use,minilm] [--cache DIR] [--filler 400]
 
 The sessions are written for the run, as transcripts that are then read as any others: for each topic of
-tests/fixtures/retrieval a prompt that half remembers it, work of other matters around it, and an answer that
-says what was found; its title is the question. Between them stand sessions about other matters, and those of
+tests/fixtures/retrieval a prompt that half remembers it, work on other matters, the question, and an answer that
+says what was found; its title is the query. Between them stand sessions about other matters, and those of
 TREE (a tree of shared/bench/gen.py), if given. Methods as in retrieval.py; `every word` is what a plain
 full-text search does.
 """
@@ -44,13 +44,16 @@ class Told(NamedTuple):
 
     title: str
     prompt: str
+    question: str
     answer: str
 
 
 def topics() -> list[Told]:
     """One session a topic, told as people tell it: half remembered first, the finding last."""
     return [
-        Told(title, questions[1], text) for language in make.KINDS for title, text, questions in make.written(language)
+        Told(title, questions[1], questions[0], text)
+        for language in make.KINDS
+        for title, text, questions in make.written(language)
     ]
 
 
@@ -58,7 +61,7 @@ def fillers(chance: random.Random, count: int) -> Iterator[Told]:
     for number in range(count):
         passage = make.chinese if number % 3 == 0 else make.english
         (title, text), (_, more) = passage(chance), passage(chance)
-        yield Told("", f"{title}, please have a look", more if chance.random() < 0.5 else text)
+        yield Told("", f"{title}, please have a look", f"Is it that {title}?", more if chance.random() < 0.5 else text)
 
 
 def records(number: int, told: Told, chance: random.Random) -> Iterator[dict[str, object]]:
@@ -82,13 +85,15 @@ def records(number: int, told: Told, chance: random.Random) -> Iterator[dict[str
     count = 0
     yield record("user", told.prompt)
     for turn in range(turns):
-        (title, text), name = make.english(chance), chance.choice(TOOLS)
+        (_, text), name = make.english(chance), chance.choice(TOOLS)
+        sought = chance.choice(make.VERBS) + chance.choice(make.NOUNS) + chance.choice(make.TAILS)
         call = f"toolu_{number:08d}{turn:08d}abcdefgh"
-        use = {"type": "tool_use", "id": call, "name": name, "input": {"command": f"grep -rn '{title}' src"}}
+        use = {"type": "tool_use", "id": call, "name": name, "input": {"command": f"grep -rn {sought} src"}}
         yield record("assistant", [use], id=f"msg_{number}_{turn}", model="claude-sonnet-4-5")
         yield record("user", [{"type": "tool_result", "tool_use_id": call, "content": text}])
         if chance.random() < 0.1:
             yield record("user", make.english(chance)[0])
+    yield record("user", told.question)
     said = [{"type": "text", "text": told.answer}]
     yield record("assistant", said, id=f"msg_{number}_end", model="claude-sonnet-4-5")
 

@@ -11,7 +11,7 @@ measured for them (0.6 and 0.4: mean 0.742), not as what is left of 0.4, 0.5 and
 would be 0.396 instead of 0.426 (benchmarks/retrieval.py). What else is missing is renormalised away.
 
 Nor has MiniLM vectors of rows written in such scripts. For a Latin question they are weighed as if there
-were no MiniLM, or its half of the weight would bury them below whatever is Latin: 0.402 instead of 0.421
+were no MiniLM, or its half of the weight would bury them below whatever is Latin: 0.402 instead of 0.420
 on s_reactzh, and on a mixed set nothing lost (0.580, 0.578).
 
 A score is 0..1 whatever kinds and projects the rows are of, so that hits of all of them stand in one order.

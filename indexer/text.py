@@ -262,12 +262,11 @@ def unspaced(text: str) -> bool:
     return not text.isascii() and len(segments(text)) > 1
 
 
-def mostly_unspaced(tokens: str) -> bool:
-    """Whether at least half of a text's letters are of such scripts, judged by its `search_tokens`: there
-    each takes three characters (it stands in two pairs, and one space is between them)."""
-    unspaced_letters = 0 if tokens.isascii() else sum(map(len, _RUN.findall(tokens))) // 2
-    others = len(tokens) - 3 * unspaced_letters
-    return unspaced_letters > 0 and unspaced_letters * 5 >= others * 4  # a fifth of them are spaces and signs
+def unspaced_share(tokens: str) -> float:
+    """What part of a text is of such scripts, 0 to 1, judged by its `search_tokens`: there each letter of
+    them takes three characters (it stands in two pairs, and one space is between them)."""
+    letters = 0 if tokens.isascii() else sum(map(len, _RUN.findall(tokens))) // 2
+    return letters / (letters + max(0, len(tokens) - 3 * letters)) if letters else 0.0
 
 
 def bigrams(run: str) -> list[str]:

@@ -188,6 +188,12 @@ def test_a_fork_is_a_session_too_but_after_the_origin(memory: Searchable) -> Non
     assert [group.row_id for group in by_session(memory, "timeout", session="fork")] == [fork]
 
 
+def test_a_list_of_sessions_has_no_note_about_rows(memory: Searchable) -> None:
+    memory.prompt("auth timeout")
+    memory.prompt("timeout")
+    assert search.search_sessions(memory.conn, parse("auth timeout"))[0].notes == ()
+
+
 def test_sessions_are_found_by_meaning_too(memory: Searchable) -> None:
     memory.prompt("timeout")
     other = memory.session("other")
