@@ -257,10 +257,11 @@ def _discovery(turn: Turn, found: Evidence) -> Iterator[Observation]:
     """One, when there was only looking and the answer states something."""
     if not found.looked:
         return
-    told, agent = _texts(turn, None), None
+    first = found.looked[0].time or 0
+    told, agent = [text.text for text in turn.texts if text.agent_id is None and (text.time or 0) >= first], None
     if not any(prose.weight(text) >= 20 for text in told):
         agent = found.looked[-1].agent_id
-        told = [*told, *_reports(turn)] or _texts(turn, agent)
+        told = [*told, *_reports(turn)] or (_texts(turn, agent) if agent is not None else [])
     names = [name.rpartition("/")[2] for name in found.reads]
     near = prose.words(turn.prompt)
     best = prose.best(told[::-1], near, names, kinds.FOUND)
