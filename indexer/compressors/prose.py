@@ -73,7 +73,7 @@ _FILLER = re.compile(
       | (?:i\ (?:apologi[sz]e|understand|see|can\ help|can\ see|don't\ have|am\ claude)|apologies|looking\ at
         |checking|running|reading)\b.*
       | (?:i've|i\ have|we've|i)\ (?:successfully\ )?(?:completed|finished|made|done|implemented)\ (?:all\ )?(?:of\ )?
-        (?:it|this|that|everything|the\ (?:requested\ )?(?:changes?|tasks?|work|edits?|updates?
+        (?:it|this|that|everything|the\ (?:requested\ |new\ )?(?:changes?|features?|functionality|implementation|tasks?|work|edits?|updates?
         |fix))\b[^,;]{0,18}[.!]*$
       | (?:好的?|好了|行|可以|没问题|明白了?|收到|搞定了?|完成了?|已完成|全部完成|都完成了|完美|太好了|修好了
         |改好了|谢谢|不客气|你好|您好|是的|对)
@@ -88,6 +88,9 @@ _FILLER = re.compile(
         |任何)(?:问题|需要)|希望|您?还?需要).*
       | (?:一切|全部|任务|功能|修改|工作|改动)(?:都|均|已经|已|就绪|正常)*(?:完成|就绪|正常|好了|到位)了?[。！!]*$
       | (?:抱歉|对不起|你说得对|您说得对).*
+      | (?:\w+\ ){0,2}(?:implementation|migration|refactor(?:ing)?|update|setup|fix|changes
+        |work)\ (?:is\ |are\ )?(?:now\ )?(?:complete[d]?|done|finished)[.!]*$
+      | [\u3400-\u9fff]{0,6}(?:已经?)?(?:完成|成功|结束)了?[。！!]*$
     )$"""
 )
 _OPENING = re.compile(
@@ -98,6 +101,7 @@ _OPENING = re.compile(
       | (?:i\ have|i've|we\ have|we've|i|we)\ (?:(?:now|just|also|successfully|then
         |already)\ )*(?=[a-z]+(?:ed|t|n|de|ote|an|oke|ut|it|nd|ound|lt)\b)
       | successfully\ | now\ (?=[a-z]+ed\b)
+      | you(?:'re|\ are)\ (?:absolutely\ )?right[,:;.!—–-]+\s*
       | (?:好的?|完成|搞定|可以|是的|没问题|修好了|改好了|现在)[，,。！!：:]\s*
       | (?:我)?(?:已经|已)(?:成功)?(?:帮(?:你|您))?(?:地)?(?=[\u3400-\u9fff]) | 我(?=[将把给对在为])
       | 成功(?:地)?(?=[\u3400-\u9fff]{2})
@@ -355,6 +359,11 @@ def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told:
         if found and (max(found)[0] >= GOOD or len(text) >= LONG):
             break
     return max(found)[3] if found else ""
+
+
+def is_point(texts: Sequence[str], sentence: str) -> bool:
+    """Whether a sentence is an item of a list: part of an answer, which names no whole."""
+    return any(unit.text == sentence and unit.kind == "bullet" for text in texts[:LAST] for unit in sentences(text))
 
 
 def last_words(texts: Sequence[str]) -> list[str]:

@@ -161,14 +161,16 @@ def _edits(turn: Turn, found: Evidence) -> Iterator[Observation]:
     told = told or _texts(turn, agent)
     near = prose.words(turn.prompt)
     best = "" if found.commits else prose.best(_after(turn, edits, told), near, names, kinds.DONE)
+    wanted = "" if found.commits else turn.prompt  # else what was asked for is in the commits
+    if best and prose.is_point(told[::-1], best) and (kinds.verb(wanted) or prose.weight(prose.asked(wanted)) >= 16):
+        best = ""  # one point of several; what was asked for names them all
     title = prose.title(best) if best else _named(turn, edits, bool(found.commits))
     mended = bool(_mended(runs, found))
     made = all(edit.created and kinds.is_source(edit.file) for edit in edits)
-    wanted = "" if found.commits else turn.prompt  # what was asked for is in the commits
-    kind = kinds.of_edits(title if best else "", wanted, changed, mended=mended, made=made)
+    words = "" if found.commits else prose.narrative(prose.last_words(told))
+    kind = kinds.of_edits(title if best else "", wanted, changed, mended=mended, made=made, told=words)
     if moved and kind == "change" and len(moved) >= len(edits) // 2:
         kind = "refactor"
-    words = "" if found.commits else prose.narrative(prose.last_words(told))
     facts = [*_file_facts(edits, turn.cwd), *_run_facts(runs), *versions(runs)]
     tries = sum(run.failed and not is_trivial(run) for run in runs)
     yield _observation(
