@@ -134,9 +134,8 @@ def of_subject(subject: str, files: Iterable[str]) -> str:
 
 
 def of_edits(title: str, prompt: str, files: Iterable[str], *, mended: bool, made: bool, told: str = "") -> str:
-    """The type of edits that were not committed. told: what was said of them.
-    mended: something failed before them and passed after;
-    made: they are all new source files."""
+    """The type of edits that were not committed. told: what was said of them. mended:
+    something failed before them and passed after; made: they are all new source files."""
     names = tuple(files)
     said, wanted = verb(title), verb(prompt)
     if said == "feature" and wanted != "feature" and (_BROKEN.search(prompt) or _CAUSE.search(told)):

@@ -73,7 +73,8 @@ _FILLER = re.compile(
       | (?:i\ (?:apologi[sz]e|understand|see|can\ help|can\ see|don't\ have|am\ claude)|apologies|looking\ at
         |checking|running|reading)\b.*
       | (?:i've|i\ have|we've|i)\ (?:successfully\ )?(?:completed|finished|made|done|implemented)\ (?:all\ )?(?:of\ )?
-        (?:it|this|that|everything|the\ (?:requested\ |new\ )?(?:changes?|features?|functionality|implementation|tasks?|work|edits?|updates?
+        (?:it|this|that|everything|the\ (?:requested\ |new\ )?(?:changes?|features?
+        |functionality|implementation|tasks?|work|edits?|updates?
         |fix))\b[^,;]{0,18}[.!]*$
       | (?:好的?|好了|行|可以|没问题|明白了?|收到|搞定了?|完成了?|已完成|全部完成|都完成了|完美|太好了|修好了
         |改好了|谢谢|不客气|你好|您好|是的|对)

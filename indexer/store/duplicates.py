@@ -22,7 +22,7 @@ FROM observations o JOIN observation_origins g ON g.observation_id = o.id WHERE 
 """
 _KEYS = """
 SELECT o.title_norm_key FROM observations o JOIN observation_origins g ON g.observation_id = o.id
-WHERE o.title_norm_key IS NOT NULL GROUP BY 1 HAVING count(*) > 1 OR max(g.canonical_id) IS NOT NULL
+WHERE o.title_norm_key IS NOT NULL GROUP BY 1 HAVING count(*) > 1 OR max(g.canonical_id) IS NOT NULL OR max(o.occurrence_count) > 1
 """
 _TITLES = """
 SELECT o.id, o.title FROM observations o JOIN observation_origins g ON g.observation_id = o.id
@@ -52,7 +52,7 @@ def settle(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
     """Say again, for these title keys, who stands for all. In the caller's transaction."""
     for key in sorted(keys):
         rows = sorted(conn.execute(_GROUP, (key,)).fetchall(), key=lambda row: (row[1] or 0, row[2], row[3]))
-        if len(rows) > 1 or any(row[6] is not None for row in rows):
+        if len(rows) > 1 or any(row[6] is not None or row[7] != 1 for row in rows):
             _settle(conn, rows)
 
 

@@ -110,6 +110,17 @@ def test_when_the_earliest_is_forgotten_the_next_stands(conn: sqlite3.Connection
     assert standing(conn) == [(AGAIN.session_id, 2, None), (OTHER.session_id, 1, AGAIN.session_id)]
 
 
+def test_when_only_one_is_left_it_counts_itself(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    take(conn, tmp_path / "p", FIRST, AGAIN)
+    (key,) = conn.execute("SELECT DISTINCT title_norm_key FROM observations").fetchone()
+    conn.execute("DELETE FROM search_texts WHERE id / 8 = 2 AND id % 8 = 3")
+    conn.execute("DELETE FROM observations WHERE occurrence_count = 1")
+    duplicates.settle(conn, [key])
+    assert conn.execute("SELECT occurrence_count, reinforcement_dates FROM observations").fetchall() == [
+        (1, '["2026-11-01"]')
+    ]
+
+
 def test_switching_it_off_takes_all_back(conn: sqlite3.Connection, tmp_path: Path) -> None:
     take(conn, tmp_path / "p", FIRST, AGAIN, OTHER)
     remember(conn, merge=False)
