@@ -22,7 +22,8 @@ FROM observations o JOIN observation_origins g ON g.observation_id = o.id WHERE 
 """
 _KEYS = """
 SELECT o.title_norm_key FROM observations o JOIN observation_origins g ON g.observation_id = o.id
-WHERE o.title_norm_key IS NOT NULL GROUP BY 1 HAVING count(*) > 1 OR max(g.canonical_id) IS NOT NULL OR max(o.occurrence_count) > 1
+WHERE o.title_norm_key IS NOT NULL
+GROUP BY 1 HAVING count(*) > 1 OR max(g.canonical_id) IS NOT NULL OR max(o.occurrence_count) > 1
 """
 _TITLES = """
 SELECT o.id, o.title FROM observations o JOIN observation_origins g ON g.observation_id = o.id

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from indexer.store.turns import Header
 from indexer.text import content_hash, iso, search_tokens, title_key
 
 OBSERVATION_CODE, SUMMARY_CODE = 3, 4
+_WORDS = re.compile("[a-z0-9]+")
 DAYS_MOST = 10
 
 _COLUMNS = (
@@ -131,8 +133,9 @@ def merged_days(days: Iterable[str | None]) -> list[str]:
 def dedup_key(project_key: str, platform: str, title: str, *, agent: bool) -> str | None:
     """Under which observations of one project are the same thing seen again; None for a title without
     letters, which never is."""
-    normal = title_key(title)
-    if normal is None:
+    # Of ASCII titles the same as title_key, at a tenth of its cost.
+    normal = " ".join(_WORDS.findall(title.lower())) if title.isascii() else title_key(title)
+    if not normal:
         return None
     parts = "\0".join((project_key, platform, normal, "agent" if agent else "main"))
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
