@@ -38,7 +38,7 @@ _RULER = re.compile(r"^[ \t]*(?:[-=*_|: ]{3,}|\|.*)$")
 _END = re.compile(
     r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`A-Z0-9\u00c0-\U0003ffff])|(?<=[。！？；])\s*|(?<=[.!?])(?=[\u3400-\u9fff])"
 )
-_STOPS = (". ", "! ", "? ", "。", "！", "？", "；", '." ', ".) ")
+_STOP_IN = re.compile(r"[.!?][\s\"')\]\u3400-\u9fff]|[。！？；]")
 """Without one of these a line is one sentence: a look for each costs a tenth of the split."""
 _LEAD_IN = re.compile(r"[:：][\"')]?$")
 
@@ -187,6 +187,9 @@ class Unit(NamedTuple):
     filler: bool
 
 
+NOTHING = Unit("", "para", 0, True)
+
+
 def plain(text: str) -> str:
     """`text` without markup, code blocks, tables and what was put around it by machines."""
     if "<" in text:
@@ -217,20 +220,29 @@ def sentences(text: str) -> tuple[Unit, ...]:
         if not line.strip():
             paragraph += 1
             continue
-        if _RULER.match(line):
+        kind, bare = _line(line)
+        if not kind:
             continue
-        kind, bare = "para", line
-        if head := _HEADING.match(line):
-            kind, bare = "heading", line[head.end() :]
-        elif bullet := _BULLET.match(line):
-            kind, bare = "bullet", line[bullet.end() :]
-        for part in _END.split(bare) if any(stop in bare for stop in _STOPS) else (bare,):
+        for part in _END.split(bare) if _STOP_IN.search(bare) else (bare,):
             flat = " ".join(part.split()) if part else ""
-            if len(flat) > 1 and any(map(str.isalnum, flat)):
+            if len(flat) > 1 and (flat[0].isalnum() or any(map(str.isalnum, flat))):
                 units.append(Unit(flat, kind, paragraph, is_filler(flat)))
         if len(units) > UNITS:
             break
     return tuple(units)
+
+
+def _line(line: str) -> tuple[str, str]:
+    """What kind of line it is, and what it says; kind is "" for rulers and tables."""
+    if line[0].isalpha() and line[0] not in "一二三四五六七八九十":
+        return "para", line
+    if _RULER.match(line):
+        return "", ""
+    if head := _HEADING.match(line):
+        return "heading", line[head.end() :]
+    if bullet := _BULLET.match(line):
+        return "bullet", line[bullet.end() :]
+    return "para", line
 
 
 def is_filler(sentence: str) -> bool:
@@ -344,27 +356,22 @@ def narrative(texts: Iterable[str], most: int = NARRATIVE_MOST) -> str:
     return "\n".join(lines)
 
 
-def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told: re.Pattern[str]) -> str:
-    """The sentence that says best what the work was; "" when none says anything.
+def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told: re.Pattern[str]) -> Unit:
+    """The sentence that says best what the work was; NOTHING when none says anything.
 
     texts: the last one first; a sentence of an earlier one has to be that much better. near: words of the
     prompt. names: files the work was on. told: what a sentence of this kind of work begins with.
     """
-    found: list[tuple[float, int, int, str]] = []
+    found: list[tuple[float, int, int, Unit]] = []
     for back, text in enumerate(texts[:LAST]):
         found += [
-            (_score(unit, place, near, names, told) - 1.1 * back, -back, -place, unit.text)
+            (_score(unit, place, near, names, told) - 1.1 * back, -back, -place, unit)
             for place, unit in enumerate(sentences(text)[:SENTENCES])
             if not unit.filler and weight(unit.text) >= 10 and not is_question(unit.text)
         ]
         if found and (max(found)[0] >= GOOD or len(text) >= LONG):
             break
-    return max(found)[3] if found else ""
-
-
-def is_point(texts: Sequence[str], sentence: str) -> bool:
-    """Whether a sentence is an item of a list: part of an answer, which names no whole."""
-    return any(unit.text == sentence and unit.kind == "bullet" for text in texts[:LAST] for unit in sentences(text))
+    return max(found)[3] if found else NOTHING
 
 
 def last_words(texts: Sequence[str]) -> list[str]:

@@ -160,9 +160,10 @@ def _edits(turn: Turn, found: Evidence) -> Iterator[Observation]:
     agent = None if told else edits[-1].call.agent_id
     told = told or _texts(turn, agent)
     near = prose.words(turn.prompt)
-    best = "" if found.commits else prose.best(_after(turn, edits, told), near, names, kinds.DONE)
+    unit = prose.NOTHING if found.commits else prose.best(_after(turn, edits, told), near, names, kinds.DONE)
     wanted = "" if found.commits else turn.prompt  # else what was asked for is in the commits
-    if best and prose.is_point(told[::-1], best) and (kinds.verb(wanted) or prose.weight(prose.asked(wanted)) >= 16):
+    best = unit.text
+    if unit.kind == "bullet" and (kinds.verb(wanted) or prose.weight(prose.asked(wanted)) >= 16):
         best = ""  # one point of several; what was asked for names them all
     title = prose.title(best) if best else _named(turn, edits, bool(found.commits))
     mended = bool(_mended(runs, found))
@@ -239,7 +240,7 @@ def _denied_by_shell(run: Run) -> bool:
 def _repair(turn: Turn, bad: Run, good: Run, between: Sequence[Run], number: int) -> Observation:
     by = between[-1].command if between else good.command
     told = _texts(turn, bad.call.agent_id)
-    spoken = prose.best(told[::-1], prose.words(f"{turn.prompt[:1000]} {bad.error}"), [bad.key], kinds.DONE)
+    spoken = prose.best(told[::-1], prose.words(f"{turn.prompt[:1000]} {bad.error}"), [bad.key], kinds.DONE).text
     title = spoken if spoken and len(told) and number == 0 else f"{bad.key}: {bad.error}"
     facts = [f"`{bad.command}` failed: {bad.error}", f"`{by}` was run", f"`{good.command}` passed"]
     if not between:
@@ -266,7 +267,7 @@ def _discovery(turn: Turn, found: Evidence) -> Iterator[Observation]:
         told = [*told, *_reports(turn)] or (_texts(turn, agent) if agent is not None else [])
     names = [name.rpartition("/")[2] for name in found.reads]
     near = prose.words(turn.prompt)
-    best = prose.best(told[::-1], near, names, kinds.FOUND)
+    best = prose.best(told[::-1], near, names, kinds.FOUND).text
     if not best or prose.weight(best) < 20 or _NOTHING_FOUND.search(best):
         return
     words = prose.narrative(prose.last_words(told))
