@@ -49,17 +49,34 @@ class Candidate(NamedTuple):
     project: str
 
 
-def settle(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """Say again, for these title keys, who stands for all. In the caller's transaction."""
+def merge(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Let the earliest observation of each of these title keys stand for all. In the caller's transaction."""
     for key in sorted(keys):
-        rows = sorted(conn.execute(_GROUP, (key,)).fetchall(), key=lambda row: (row[1] or 0, row[2], row[3]))
-        if len(rows) > 1 or any(row[6] is not None or row[7] != 1 for row in rows):
+        rows = _group(conn, key)
+        if len(rows) > 1 or any(map(_is_merged, rows)):
             _settle(conn, rows)
 
 
-def settle_all(conn: sqlite3.Connection) -> None:
-    """The same for every key that may need it."""
-    settle(conn, [key for (key,) in conn.execute(_KEYS).fetchall()])
+def settle(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Say again who stands for all, where something was merged and some of it may be gone. What was never
+    merged stays apart: dedup may be off."""
+    for key in sorted(keys):
+        rows = _group(conn, key)
+        if any(map(_is_merged, rows)):
+            _settle(conn, rows)
+
+
+def merge_all(conn: sqlite3.Connection) -> None:
+    """`merge` for every key that may need it."""
+    merge(conn, [key for (key,) in conn.execute(_KEYS).fetchall()])
+
+
+def _group(conn: sqlite3.Connection, key: str) -> list[Any]:
+    return sorted(conn.execute(_GROUP, (key,)).fetchall(), key=lambda row: (row[1] or 0, row[2], row[3]))
+
+
+def _is_merged(row: Any) -> bool:
+    return row[6] is not None or row[7] != 1
 
 
 def _settle(conn: sqlite3.Connection, rows: Sequence[Any]) -> None:

@@ -106,7 +106,7 @@ def test_when_the_earliest_is_forgotten_the_next_stands(conn: sqlite3.Connection
     (gone,) = conn.execute("SELECT id FROM sdk_sessions WHERE content_session_id = ?", (FIRST.session_id,)).fetchone()
     conn.execute("DELETE FROM search_texts WHERE session_db_id = ?", (gone,))
     conn.execute("DELETE FROM sdk_sessions WHERE id = ?", (gone,))
-    duplicates.settle_all(conn)
+    duplicates.merge_all(conn)
     assert standing(conn) == [(AGAIN.session_id, 2, None), (OTHER.session_id, 1, AGAIN.session_id)]
 
 
@@ -119,6 +119,13 @@ def test_when_only_one_is_left_it_counts_itself(conn: sqlite3.Connection, tmp_pa
     assert conn.execute("SELECT occurrence_count, reinforcement_dates FROM observations").fetchall() == [
         (1, '["2026-11-01"]')
     ]
+
+
+def test_what_was_never_merged_is_not_merged_by_forgetting(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    take(conn, tmp_path / "p", FIRST, AGAIN, merge=False)
+    (key,) = conn.execute("SELECT DISTINCT title_norm_key FROM observations").fetchone()
+    duplicates.settle(conn, [key])
+    assert [(count, canonical) for _, count, canonical in standing(conn)] == [(1, None), (1, None)]
 
 
 def test_switching_it_off_takes_all_back(conn: sqlite3.Connection, tmp_path: Path) -> None:
