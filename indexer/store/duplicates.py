@@ -55,6 +55,7 @@ def merge(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
         rows = _group(conn, key)
         if len(rows) > 1 or any(map(_is_merged, rows)):
             _settle(conn, rows)
+    _accept(conn)
 
 
 def settle(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
@@ -64,6 +65,7 @@ def settle(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
         rows = _group(conn, key)
         if any(map(_is_merged, rows)):
             _settle(conn, rows)
+    _accept(conn)
 
 
 def merge_all(conn: sqlite3.Connection) -> None:
@@ -102,7 +104,7 @@ def _settle(conn: sqlite3.Connection, rows: Sequence[Any]) -> None:
 
 
 def undo(conn: sqlite3.Connection) -> None:
-    """Take back all merging: every observation stands for itself."""
+    """Take back all merging of equal titles: what nobody accepted stands for itself."""
     first = conn.execute(
         "SELECT DISTINCT canonical_id FROM observation_origins WHERE canonical_id IS NOT NULL"
     ).fetchall()
@@ -117,7 +119,7 @@ def undo(conn: sqlite3.Connection) -> None:
     for (row_id,) in first:
         if days := conn.execute(own, (row_id,)).fetchone():
             _set_days(conn, row_id, json.loads(days[0] or "[]"))
-    conn.execute("DELETE FROM observation_dedup_candidates WHERE status = 'pending'")
+    _accept(conn)
 
 
 def titles(conn: sqlite3.Connection, project_key: str, limit: int) -> list[tuple[int, str]]:
@@ -144,7 +146,7 @@ def decide(conn: sqlite3.Connection, first: int, second: int, *, merge: bool) ->
     sql = "UPDATE observation_dedup_candidates SET status = ? WHERE (first_id, second_id) IN (VALUES (?, ?), (?, ?))"
     found = conn.execute(sql, (status, first, second, second, first)).rowcount > 0
     if found and merge:
-        _merge(conn, *_ordered(conn, first, second))
+        _accept(conn)
     return found
 
 
@@ -157,12 +159,18 @@ def _ordered(conn: sqlite3.Connection, first: int, second: int) -> tuple[int, in
     return earlier, later
 
 
-def _merge(conn: sqlite3.Connection, earlier: int, later: int) -> None:
-    conn.execute("UPDATE observation_origins SET canonical_id = ? WHERE observation_id = ?", (earlier, later))
-    conn.execute("UPDATE observations SET occurrence_count = occurrence_count + 1 WHERE id = ?", (earlier,))
-    sql = "SELECT reinforcement_dates FROM observations WHERE id IN (?, ?)"
-    days = merged_days(day for (text,) in conn.execute(sql, (earlier, later)) for day in json.loads(text or "[]"))
-    _set_days(conn, earlier, days)
+def _accept(conn: sqlite3.Connection) -> None:
+    """Let the earlier of each accepted pair stand for the later, whatever else was merged or taken back."""
+    pairs = conn.execute("SELECT first_id, second_id FROM observation_dedup_candidates WHERE status = 'merged'")
+    for first, second in pairs.fetchall():
+        earlier, later = _ordered(conn, first, second)
+        sql = "SELECT coalesce(canonical_id, observation_id) FROM observation_origins WHERE observation_id = ?"
+        (root,) = conn.execute(sql, (earlier,)).fetchone()
+        conn.execute("UPDATE observation_origins SET canonical_id = ? WHERE observation_id = ?", (root, later))
+        sql = "SELECT days FROM observation_origins WHERE observation_id = ?1 OR canonical_id = ?1"
+        group = conn.execute(sql, (root,)).fetchall()
+        conn.execute("UPDATE observations SET occurrence_count = ? WHERE id = ?", (len(group), root))
+        _set_days(conn, root, merged_days(day for (text,) in group for day in json.loads(text or "[]")))
 
 
 def _set_days(conn: sqlite3.Connection, row_id: int, days: Sequence[str]) -> None:

@@ -178,6 +178,17 @@ def test_an_accepted_pair_is_one(conn: sqlite3.Connection, tmp_path: Path) -> No
     assert [(count, canonical is None) for _, count, canonical in standing(conn)] == [(2, True), (1, False)]
 
 
+@pytest.mark.parametrize("merge", [False, True])
+def test_an_accepted_pair_stays_one(conn: sqlite3.Connection, tmp_path: Path, merge: bool) -> None:
+    first, second = pair(conn, tmp_path / "p")
+    duplicates.decide(conn, first, second, merge=True)
+    remember(conn, merge=merge)
+    remember(conn, merge=merge)
+    assert [(count, canonical is None) for _, count, canonical in standing(conn)] == [(2, True), (1, False)]
+    days = conn.execute("SELECT reinforcement_dates FROM observations WHERE id = ?", (first,)).fetchone()
+    assert json.loads(days[0]) == ["2026-11-01", "2026-11-10"]
+
+
 def test_a_dismissed_pair_is_not_asked_again(conn: sqlite3.Connection, tmp_path: Path) -> None:
     first, second = pair(conn, tmp_path / "p")
     assert duplicates.decide(conn, first, second, merge=False)
