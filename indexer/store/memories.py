@@ -260,9 +260,10 @@ def _links(conn: sqlite3.Connection, session: Header, wanted: Mapping[tuple[str,
     linked = {tuple(row) for row in conn.execute(_LINKED, (session.id,)) if row[0] in {rows[k] for k in wanted}}
     ordered = sorted(wanted.items(), key=lambda item: item[1].native)
     due = {(rows[key], call): None for key, one in ordered for call in one.calls}
-    conn.executemany(
-        "DELETE FROM observation_tool_uses WHERE observation_id = ? AND tool_use_row = ?", linked - due.keys()
-    )
+    stray = linked - due.keys()
+    # A call may have another owner by now, whose own observations say what it belongs to.
+    conn.executemany("UPDATE tool_uses SET observation_id = NULL WHERE observation_id = ? AND id = ?", stray)
+    conn.executemany("DELETE FROM observation_tool_uses WHERE observation_id = ? AND tool_use_row = ?", stray)
     conn.executemany("INSERT INTO observation_tool_uses VALUES (?, ?)", [pair for pair in due if pair not in linked])
     first: dict[int, int] = {}
     for row_id, call in due:
