@@ -62,7 +62,7 @@ def run(conn: Connection, compressor: Compressor, *, limit: int = BATCH, merge: 
             passing("compress.session")
         put = sum(len(change.put) for change in changes if change)
         if merge:
-            duplicates.settle(conn, {key for change in changes if change for key in change.keys})
+            duplicates.merge(conn, {key for change in changes if change for key in change.keys})
             for project in sorted({one.session.project_key for one in known if one.made is not None}):
                 propose(conn, project)
     passing("compress.committed")
@@ -79,7 +79,7 @@ def begin(conn: Connection, compressor: Compressor, *, merge: bool = False) -> N
     with transaction(conn):
         turns.begin_again(conn, compressor.name)
         if merge:
-            duplicates.settle_all(conn)
+            duplicates.merge_all(conn)
         else:
             duplicates.undo(conn)
 

@@ -334,14 +334,14 @@ def bare_command(command: str) -> str:
         line = _LEADING.sub("", line, count=1)
     if "|" in line or ">" in line:
         line = _TRAILING.sub("", line)
-    return glance(sanitize(line), 200)
+    return sanitize(glance(line, 200))
 
 
 def command_key(command: str) -> str:
     """`python -m pytest -q tests/a.py` -> `pytest`; `npm run build` -> `npm run build`."""
     tokens = [
         token
-        for token in _TOKEN.findall(command.split("&&")[-1].split(";")[-1])[:12]
+        for token in _TOKEN.findall(command.split("&&")[-1].split(";")[-1][:160])[:12]
         if "=" not in token.partition("/")[0]
     ]
     while len(tokens) > 1 and (tokens[0] in _WRAPPERS or tokens[0].isdigit()):

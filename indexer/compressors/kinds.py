@@ -48,7 +48,7 @@ _OTHER = (
     r"updat(?:e[sd]?|ing)|chang(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|delet(?:e[sd]?|ing)|bump(?:s|ed)?|configure[sd]?|switched|document(?:s|ed)?|upgraded?|adjust(?:s|ed)?|improve[sd]?"
     r"|increase[sd]?|reduce[sd]?|disable[sd]?|revert(?:s|ed)?|translated?|rewr(?:ote|itten)|更新|修改|调整|删除|移除|升级|改为|改成|补充|完善|替换|禁用|回退"
 )
-_TELLING = "set|sets|made?|makes|now|the .{1,40}? now|将|把|统一|配置"
+_TELLING = r"\A[a-z]{3,}ed(?= )|set|sets|made?|makes|now|the .{1,40}? now|将|把|统一|配置"
 DONE = re.compile(
     rf"(?i)(?:\b|(?=[\u3400-\u9fff]))(?:{_FIX}|{_ADD}|{_MOVE}|{_OTHER}|{_TELLING})(?:\b|(?<=[\u3400-\u9fff]))"
 )
@@ -71,6 +71,11 @@ _BROKEN = re.compile(
     r"(?i)\b(?:bugs?|errors?|crash(?:es|ed|ing)?|broken|breaks?|fail(?:s|ed|ing|ure)?|exception|regression"
     r"|doesn'?t work|not working|wrong|incorrect|leak(?:s|ing)?|hangs?|stack ?trace|traceback|500s?)\b"
     r"|报错|错误|崩溃|失败|异常|不对|不生效|不工作|坏了|卡死|死循环|泄漏|有问题|出问题|无法|没有反应|乱码"
+)
+_CAUSE = re.compile(
+    r"(?i)\b(?:leaks?|bug|crash(?:es|ed)?|broken|regression|root cause|culprit|the (?:issue|problem|reason"
+    r"|cause) (?:was|is))\b"
+    r"|泄漏|崩溃|根因|问题(?:在于|出在|是)|原因是"
 )
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".mdx")
 _PLAIN = (
@@ -128,13 +133,15 @@ def of_subject(subject: str, files: Iterable[str]) -> str:
     return known or _plain(verb(subject), files) or "change"
 
 
-def of_edits(title: str, prompt: str, files: Iterable[str], *, mended: bool, made: bool) -> str:
-    """The type of edits that were not committed. mended: something failed before them and passed after;
-    made: they are all new source files."""
+def of_edits(title: str, prompt: str, files: Iterable[str], *, mended: bool, made: bool, told: str = "") -> str:
+    """The type of edits that were not committed. told: what was said of them. mended:
+    something failed before them and passed after; made: they are all new source files."""
     names = tuple(files)
-    if (said := verb(title)) in ("bugfix", "feature", "refactor"):
+    said, wanted = verb(title), verb(prompt)
+    if said == "feature" and wanted != "feature" and (_BROKEN.search(prompt) or _CAUSE.search(told)):
+        return _plain("bugfix", names)  # something was added, to mend something
+    if said in ("bugfix", "feature", "refactor"):
         return _plain(said, names)
-    wanted = verb(prompt)
     if wanted in ("feature", "refactor", "bugfix"):
         return _plain(wanted, names)
     if mended or _BROKEN.search(prompt):

@@ -38,7 +38,7 @@ _RULER = re.compile(r"^[ \t]*(?:[-=*_|: ]{3,}|\|.*)$")
 _END = re.compile(
     r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`A-Z0-9\u00c0-\U0003ffff])|(?<=[。！？；])\s*|(?<=[.!?])(?=[\u3400-\u9fff])"
 )
-_STOPS = (". ", "! ", "? ", "。", "！", "？", "；", '." ', ".) ")
+_STOP_IN = re.compile(r"[.!?][\s\"')\]\u3400-\u9fff]|[。！？；]")
 """Without one of these a line is one sentence: a look for each costs a tenth of the split."""
 _LEAD_IN = re.compile(r"[:：][\"')]?$")
 
@@ -73,7 +73,8 @@ _FILLER = re.compile(
       | (?:i\ (?:apologi[sz]e|understand|see|can\ help|can\ see|don't\ have|am\ claude)|apologies|looking\ at
         |checking|running|reading)\b.*
       | (?:i've|i\ have|we've|i)\ (?:successfully\ )?(?:completed|finished|made|done|implemented)\ (?:all\ )?(?:of\ )?
-        (?:it|this|that|everything|the\ (?:requested\ )?(?:changes?|tasks?|work|edits?|updates?
+        (?:it|this|that|everything|the\ (?:requested\ |new\ )?(?:changes?|features?
+        |functionality|implementation|tasks?|work|edits?|updates?
         |fix))\b[^,;]{0,18}[.!]*$
       | (?:好的?|好了|行|可以|没问题|明白了?|收到|搞定了?|完成了?|已完成|全部完成|都完成了|完美|太好了|修好了
         |改好了|谢谢|不客气|你好|您好|是的|对)
@@ -88,6 +89,9 @@ _FILLER = re.compile(
         |任何)(?:问题|需要)|希望|您?还?需要).*
       | (?:一切|全部|任务|功能|修改|工作|改动)(?:都|均|已经|已|就绪|正常)*(?:完成|就绪|正常|好了|到位)了?[。！!]*$
       | (?:抱歉|对不起|你说得对|您说得对).*
+      | (?:\w+\ ){0,2}(?:implementation|migration|refactor(?:ing)?|update|setup|fix|changes
+        |work)\ (?:is\ |are\ )?(?:now\ )?(?:complete[d]?|done|finished)[.!]*$
+      | [\u3400-\u9fff]{0,6}(?:已经?)?(?:完成|成功|结束)了?[。！!]*$
     )$"""
 )
 _OPENING = re.compile(
@@ -98,6 +102,7 @@ _OPENING = re.compile(
       | (?:i\ have|i've|we\ have|we've|i|we)\ (?:(?:now|just|also|successfully|then
         |already)\ )*(?=[a-z]+(?:ed|t|n|de|ote|an|oke|ut|it|nd|ound|lt)\b)
       | successfully\ | now\ (?=[a-z]+ed\b)
+      | you(?:'re|\ are)\ (?:absolutely\ )?right[,:;.!—–-]+\s*
       | (?:好的?|完成|搞定|可以|是的|没问题|修好了|改好了|现在)[，,。！!：:]\s*
       | (?:我)?(?:已经|已)(?:成功)?(?:帮(?:你|您))?(?:地)?(?=[\u3400-\u9fff]) | 我(?=[将把给对在为])
       | 成功(?:地)?(?=[\u3400-\u9fff]{2})
@@ -182,6 +187,9 @@ class Unit(NamedTuple):
     filler: bool
 
 
+NOTHING = Unit("", "para", 0, True)
+
+
 def plain(text: str) -> str:
     """`text` without markup, code blocks, tables and what was put around it by machines."""
     if "<" in text:
@@ -212,20 +220,29 @@ def sentences(text: str) -> tuple[Unit, ...]:
         if not line.strip():
             paragraph += 1
             continue
-        if _RULER.match(line):
+        kind, bare = _line(line)
+        if not kind:
             continue
-        kind, bare = "para", line
-        if head := _HEADING.match(line):
-            kind, bare = "heading", line[head.end() :]
-        elif bullet := _BULLET.match(line):
-            kind, bare = "bullet", line[bullet.end() :]
-        for part in _END.split(bare) if any(stop in bare for stop in _STOPS) else (bare,):
+        for part in _END.split(bare) if _STOP_IN.search(bare) else (bare,):
             flat = " ".join(part.split()) if part else ""
-            if len(flat) > 1 and any(map(str.isalnum, flat)):
+            if len(flat) > 1 and (flat[0].isalnum() or any(map(str.isalnum, flat))):
                 units.append(Unit(flat, kind, paragraph, is_filler(flat)))
         if len(units) > UNITS:
             break
     return tuple(units)
+
+
+def _line(line: str) -> tuple[str, str]:
+    """What kind of line it is, and what it says; kind is "" for rulers and tables."""
+    if line[0].isalpha() and line[0] not in "一二三四五六七八九十":
+        return "para", line
+    if _RULER.match(line):
+        return "", ""
+    if head := _HEADING.match(line):
+        return "heading", line[head.end() :]
+    if bullet := _BULLET.match(line):
+        return "bullet", line[bullet.end() :]
+    return "para", line
 
 
 def is_filler(sentence: str) -> bool:
@@ -339,22 +356,22 @@ def narrative(texts: Iterable[str], most: int = NARRATIVE_MOST) -> str:
     return "\n".join(lines)
 
 
-def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told: re.Pattern[str]) -> str:
-    """The sentence that says best what the work was; "" when none says anything.
+def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told: re.Pattern[str]) -> Unit:
+    """The sentence that says best what the work was; NOTHING when none says anything.
 
     texts: the last one first; a sentence of an earlier one has to be that much better. near: words of the
     prompt. names: files the work was on. told: what a sentence of this kind of work begins with.
     """
-    found: list[tuple[float, int, int, str]] = []
+    found: list[tuple[float, int, int, Unit]] = []
     for back, text in enumerate(texts[:LAST]):
         found += [
-            (_score(unit, place, near, names, told) - 1.1 * back, -back, -place, unit.text)
+            (_score(unit, place, near, names, told) - 1.1 * back, -back, -place, unit)
             for place, unit in enumerate(sentences(text)[:SENTENCES])
             if not unit.filler and weight(unit.text) >= 10 and not is_question(unit.text)
         ]
         if found and (max(found)[0] >= GOOD or len(text) >= LONG):
             break
-    return max(found)[3] if found else ""
+    return max(found)[3] if found else NOTHING
 
 
 def last_words(texts: Sequence[str]) -> list[str]:

@@ -160,15 +160,18 @@ def _edits(turn: Turn, found: Evidence) -> Iterator[Observation]:
     agent = None if told else edits[-1].call.agent_id
     told = told or _texts(turn, agent)
     near = prose.words(turn.prompt)
-    best = "" if found.commits else prose.best(_after(turn, edits, told), near, names, kinds.DONE)
+    unit = prose.NOTHING if found.commits else prose.best(_after(turn, edits, told), near, names, kinds.DONE)
+    wanted = "" if found.commits else turn.prompt  # else what was asked for is in the commits
+    best = unit.text
+    if unit.kind == "bullet" and (kinds.verb(wanted) or prose.weight(prose.asked(wanted)) >= 16):
+        best = ""  # one point of several; what was asked for names them all
     title = prose.title(best) if best else _named(turn, edits, bool(found.commits))
     mended = bool(_mended(runs, found))
     made = all(edit.created and kinds.is_source(edit.file) for edit in edits)
-    wanted = "" if found.commits else turn.prompt  # what was asked for is in the commits
-    kind = kinds.of_edits(title if best else "", wanted, changed, mended=mended, made=made)
+    words = "" if found.commits else prose.narrative(prose.last_words(told))
+    kind = kinds.of_edits(title if best else "", wanted, changed, mended=mended, made=made, told=words)
     if moved and kind == "change" and len(moved) >= len(edits) // 2:
         kind = "refactor"
-    words = "" if found.commits else prose.narrative(prose.last_words(told))
     facts = [*_file_facts(edits, turn.cwd), *_run_facts(runs), *versions(runs)]
     tries = sum(run.failed and not is_trivial(run) for run in runs)
     yield _observation(
@@ -237,7 +240,7 @@ def _denied_by_shell(run: Run) -> bool:
 def _repair(turn: Turn, bad: Run, good: Run, between: Sequence[Run], number: int) -> Observation:
     by = between[-1].command if between else good.command
     told = _texts(turn, bad.call.agent_id)
-    spoken = prose.best(told[::-1], prose.words(f"{turn.prompt[:1000]} {bad.error}"), [bad.key], kinds.DONE)
+    spoken = prose.best(told[::-1], prose.words(f"{turn.prompt[:1000]} {bad.error}"), [bad.key], kinds.DONE).text
     title = spoken if spoken and len(told) and number == 0 else f"{bad.key}: {bad.error}"
     facts = [f"`{bad.command}` failed: {bad.error}", f"`{by}` was run", f"`{good.command}` passed"]
     if not between:
@@ -257,13 +260,14 @@ def _discovery(turn: Turn, found: Evidence) -> Iterator[Observation]:
     """One, when there was only looking and the answer states something."""
     if not found.looked:
         return
-    told, agent = _texts(turn, None), None
+    first = found.looked[0].time or 0
+    told, agent = [text.text for text in turn.texts if text.agent_id is None and (text.time or 0) >= first], None
     if not any(prose.weight(text) >= 20 for text in told):
         agent = found.looked[-1].agent_id
-        told = [*told, *_reports(turn)] or _texts(turn, agent)
+        told = [*told, *_reports(turn)] or (_texts(turn, agent) if agent is not None else [])
     names = [name.rpartition("/")[2] for name in found.reads]
     near = prose.words(turn.prompt)
-    best = prose.best(told[::-1], near, names, kinds.FOUND)
+    best = prose.best(told[::-1], near, names, kinds.FOUND).text
     if not best or prose.weight(best) < 20 or _NOTHING_FOUND.search(best):
         return
     words = prose.narrative(prose.last_words(told))

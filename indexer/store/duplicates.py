@@ -22,7 +22,8 @@ FROM observations o JOIN observation_origins g ON g.observation_id = o.id WHERE 
 """
 _KEYS = """
 SELECT o.title_norm_key FROM observations o JOIN observation_origins g ON g.observation_id = o.id
-WHERE o.title_norm_key IS NOT NULL GROUP BY 1 HAVING count(*) > 1 OR max(g.canonical_id) IS NOT NULL
+WHERE o.title_norm_key IS NOT NULL
+GROUP BY 1 HAVING count(*) > 1 OR max(g.canonical_id) IS NOT NULL OR max(o.occurrence_count) > 1
 """
 _TITLES = """
 SELECT o.id, o.title FROM observations o JOIN observation_origins g ON g.observation_id = o.id
@@ -48,17 +49,36 @@ class Candidate(NamedTuple):
     project: str
 
 
-def settle(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """Say again, for these title keys, who stands for all. In the caller's transaction."""
+def merge(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Let the earliest observation of each of these title keys stand for all. In the caller's transaction."""
     for key in sorted(keys):
-        rows = sorted(conn.execute(_GROUP, (key,)).fetchall(), key=lambda row: (row[1] or 0, row[2], row[3]))
-        if len(rows) > 1 or any(row[6] is not None for row in rows):
+        rows = _group(conn, key)
+        if len(rows) > 1 or any(map(_is_merged, rows)):
             _settle(conn, rows)
+    _accept(conn)
 
 
-def settle_all(conn: sqlite3.Connection) -> None:
-    """The same for every key that may need it."""
-    settle(conn, [key for (key,) in conn.execute(_KEYS).fetchall()])
+def settle(conn: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Say again who stands for all, where something was merged and some of it may be gone. What was never
+    merged stays apart: dedup may be off."""
+    for key in sorted(keys):
+        rows = _group(conn, key)
+        if any(map(_is_merged, rows)):
+            _settle(conn, rows)
+    _accept(conn)
+
+
+def merge_all(conn: sqlite3.Connection) -> None:
+    """`merge` for every key that may need it."""
+    merge(conn, [key for (key,) in conn.execute(_KEYS).fetchall()])
+
+
+def _group(conn: sqlite3.Connection, key: str) -> list[Any]:
+    return sorted(conn.execute(_GROUP, (key,)).fetchall(), key=lambda row: (row[1] or 0, row[2], row[3]))
+
+
+def _is_merged(row: Any) -> bool:
+    return row[6] is not None or row[7] != 1
 
 
 def _settle(conn: sqlite3.Connection, rows: Sequence[Any]) -> None:
@@ -84,7 +104,7 @@ def _settle(conn: sqlite3.Connection, rows: Sequence[Any]) -> None:
 
 
 def undo(conn: sqlite3.Connection) -> None:
-    """Take back all merging: every observation stands for itself."""
+    """Take back all merging of equal titles: what nobody accepted stands for itself."""
     first = conn.execute(
         "SELECT DISTINCT canonical_id FROM observation_origins WHERE canonical_id IS NOT NULL"
     ).fetchall()
@@ -99,7 +119,7 @@ def undo(conn: sqlite3.Connection) -> None:
     for (row_id,) in first:
         if days := conn.execute(own, (row_id,)).fetchone():
             _set_days(conn, row_id, json.loads(days[0] or "[]"))
-    conn.execute("DELETE FROM observation_dedup_candidates WHERE status = 'pending'")
+    _accept(conn)
 
 
 def titles(conn: sqlite3.Connection, project_key: str, limit: int) -> list[tuple[int, str]]:
@@ -126,7 +146,7 @@ def decide(conn: sqlite3.Connection, first: int, second: int, *, merge: bool) ->
     sql = "UPDATE observation_dedup_candidates SET status = ? WHERE (first_id, second_id) IN (VALUES (?, ?), (?, ?))"
     found = conn.execute(sql, (status, first, second, second, first)).rowcount > 0
     if found and merge:
-        _merge(conn, *_ordered(conn, first, second))
+        _accept(conn)
     return found
 
 
@@ -139,12 +159,18 @@ def _ordered(conn: sqlite3.Connection, first: int, second: int) -> tuple[int, in
     return earlier, later
 
 
-def _merge(conn: sqlite3.Connection, earlier: int, later: int) -> None:
-    conn.execute("UPDATE observation_origins SET canonical_id = ? WHERE observation_id = ?", (earlier, later))
-    conn.execute("UPDATE observations SET occurrence_count = occurrence_count + 1 WHERE id = ?", (earlier,))
-    sql = "SELECT reinforcement_dates FROM observations WHERE id IN (?, ?)"
-    days = merged_days(day for (text,) in conn.execute(sql, (earlier, later)) for day in json.loads(text or "[]"))
-    _set_days(conn, earlier, days)
+def _accept(conn: sqlite3.Connection) -> None:
+    """Let the earlier of each accepted pair stand for the later, whatever else was merged or taken back."""
+    pairs = conn.execute("SELECT first_id, second_id FROM observation_dedup_candidates WHERE status = 'merged'")
+    for first, second in pairs.fetchall():
+        earlier, later = _ordered(conn, first, second)
+        sql = "SELECT coalesce(canonical_id, observation_id) FROM observation_origins WHERE observation_id = ?"
+        (root,) = conn.execute(sql, (earlier,)).fetchone()
+        conn.execute("UPDATE observation_origins SET canonical_id = ? WHERE observation_id = ?", (root, later))
+        sql = "SELECT days FROM observation_origins WHERE observation_id = ?1 OR canonical_id = ?1"
+        group = conn.execute(sql, (root,)).fetchall()
+        conn.execute("UPDATE observations SET occurrence_count = ? WHERE id = ?", (len(group), root))
+        _set_days(conn, root, merged_days(day for (text,) in group for day in json.loads(text or "[]")))
 
 
 def _set_days(conn: sqlite3.Connection, row_id: int, days: Sequence[str]) -> None:

@@ -146,6 +146,12 @@ def begin_again(conn: sqlite3.Connection, compressor: str) -> None:
     conn.execute("UPDATE compress_marks SET done = -1, seen = NULL WHERE compressor <> ?", (compressor,))
 
 
+def make_again(conn: sqlite3.Connection, sessions: Iterable[int]) -> None:
+    """Make these sessions pending although no row was read: their texts were changed in place."""
+    sql = "UPDATE compress_marks SET done = -1, seen = NULL WHERE session_db_id = ?"
+    conn.executemany(sql, [(session,) for session in sessions])
+
+
 def header(conn: sqlite3.Connection, session: int) -> Header | None:
     """A session and how far it is compressed; None if it is gone."""
     row = conn.execute(_SESSION, (session,)).fetchone()

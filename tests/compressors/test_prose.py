@@ -141,7 +141,9 @@ def test_a_narrative_leaves_out_filler_and_stops_in_time() -> None:
 
 def test_the_best_sentence_is_about_the_work() -> None:
     text = "Let me explain. The weather is nice today. Fixed the cache key in tenant.py. Have a good day."
-    assert prose.best([text], frozenset({"cache"}), ["tenant.py"], kinds.DONE) == "Fixed the cache key in tenant.py."
+    assert (
+        prose.best([text], frozenset({"cache"}), ["tenant.py"], kinds.DONE).text == "Fixed the cache key in tenant.py."
+    )
 
 
 @given(st.text(max_size=400))

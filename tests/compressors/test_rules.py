@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from remembered import observed, turns_of
-from turn_cases import CASES, CWD, Case
+from turn_cases import ANSWERS, CASES, CWD, Case
 
 from indexer.compressors.base import Observation
 from indexer.compressors.rules import Rules
@@ -52,3 +52,12 @@ def test_a_turns_tokens_are_counted_once(case: Case, tmp_path: Path) -> None:
     found = Rules().observe(turn)
     assert sum(one.tokens for one in found) == (turn.tokens if found else 0)
     assert turn.tokens > 0
+
+
+@pytest.mark.parametrize(("prompt", "answer", "kind", "title"), ANSWERS, ids=[prompt for prompt, *_ in ANSWERS])
+def test_titles_of_answers_as_models_write_them(
+    prompt: str, answer: str, kind: str, title: str, tmp_path: Path
+) -> None:
+    steps = [("edit", "src/x.ts", 2, 1), ("say", answer)]
+    (one,) = observed(tmp_path, Case("answer", prompt, steps).transcript())
+    assert (one.type, one.title) == (kind, title)

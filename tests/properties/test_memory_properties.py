@@ -60,13 +60,14 @@ def named(conn: sqlite3.Connection, root: Path) -> Content:
     return held
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("compressor", "merge"),
     [(Rules(), False), (Verbatim(), False), (Verbatim(), True)],
     ids=["rules", "verbatim", "verbatim, repeats merged"],
 )
 @given(world=worlds(), way=ways, moments=st.lists(st.integers(0, 100), max_size=4).map(sorted))
-@settings(max_examples=60)
+@settings(max_examples=50)
 def test_what_is_remembered_does_not_depend_on_how_it_came_in(
     compressor: Compressor, merge: bool, world: World, way: Way, moments: list[int]
 ) -> None:

@@ -106,8 +106,26 @@ def test_when_the_earliest_is_forgotten_the_next_stands(conn: sqlite3.Connection
     (gone,) = conn.execute("SELECT id FROM sdk_sessions WHERE content_session_id = ?", (FIRST.session_id,)).fetchone()
     conn.execute("DELETE FROM search_texts WHERE session_db_id = ?", (gone,))
     conn.execute("DELETE FROM sdk_sessions WHERE id = ?", (gone,))
-    duplicates.settle_all(conn)
+    duplicates.merge_all(conn)
     assert standing(conn) == [(AGAIN.session_id, 2, None), (OTHER.session_id, 1, AGAIN.session_id)]
+
+
+def test_when_only_one_is_left_it_counts_itself(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    take(conn, tmp_path / "p", FIRST, AGAIN)
+    (key,) = conn.execute("SELECT DISTINCT title_norm_key FROM observations").fetchone()
+    conn.execute("DELETE FROM search_texts WHERE id / 8 = 2 AND id % 8 = 3")
+    conn.execute("DELETE FROM observations WHERE occurrence_count = 1")
+    duplicates.settle(conn, [key])
+    assert conn.execute("SELECT occurrence_count, reinforcement_dates FROM observations").fetchall() == [
+        (1, '["2026-11-01"]')
+    ]
+
+
+def test_what_was_never_merged_is_not_merged_by_forgetting(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    take(conn, tmp_path / "p", FIRST, AGAIN, merge=False)
+    (key,) = conn.execute("SELECT DISTINCT title_norm_key FROM observations").fetchone()
+    duplicates.settle(conn, [key])
+    assert [(count, canonical) for _, count, canonical in standing(conn)] == [(1, None), (1, None)]
 
 
 def test_switching_it_off_takes_all_back(conn: sqlite3.Connection, tmp_path: Path) -> None:
@@ -158,6 +176,17 @@ def test_an_accepted_pair_is_one(conn: sqlite3.Connection, tmp_path: Path) -> No
     first, second = pair(conn, tmp_path / "p")
     assert duplicates.decide(conn, second, first, merge=True)
     assert [(count, canonical is None) for _, count, canonical in standing(conn)] == [(2, True), (1, False)]
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_an_accepted_pair_stays_one(conn: sqlite3.Connection, tmp_path: Path, merge: bool) -> None:
+    first, second = pair(conn, tmp_path / "p")
+    duplicates.decide(conn, first, second, merge=True)
+    remember(conn, merge=merge)
+    remember(conn, merge=merge)
+    assert [(count, canonical is None) for _, count, canonical in standing(conn)] == [(2, True), (1, False)]
+    days = conn.execute("SELECT reinforcement_dates FROM observations WHERE id = ?", (first,)).fetchone()
+    assert json.loads(days[0]) == ["2026-11-01", "2026-11-10"]
 
 
 def test_a_dismissed_pair_is_not_asked_again(conn: sqlite3.Connection, tmp_path: Path) -> None:

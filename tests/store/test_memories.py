@@ -174,3 +174,9 @@ def test_with_their_session_all_of_them_go(conn: sqlite3.Connection) -> None:
     conn.execute("DELETE FROM sdk_sessions")
     assert [name for name, found in made(conn).items() if found] == []
     assert conn.execute("SELECT count(*) FROM work_state_entries").fetchone() == (0,)
+
+
+def test_a_call_that_an_observation_no_longer_came_from_does_not_lead_to_it(conn: sqlite3.Connection) -> None:
+    put(conn, seen("a"))
+    put(conn, seen("a", calls=()))
+    assert conn.execute("SELECT observation_id FROM tool_uses").fetchall() == [(None,)]

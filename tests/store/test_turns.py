@@ -182,5 +182,12 @@ def test_another_compressor_makes_all_pending(conn: sqlite3.Connection) -> None:
     assert turns.pending(conn, 9) == [1]
 
 
+def test_what_was_changed_in_place_is_made_again(conn: sqlite3.Connection) -> None:
+    conn.execute("INSERT INTO sdk_sessions (id, content_session_id) VALUES (1, 'a')")
+    conn.execute("INSERT INTO compress_marks VALUES (1, 2, 2, 's', 'rules/1', NULL, NULL)")
+    turns.make_again(conn, [1])
+    assert (turns.pending(conn, 9), conn.execute("SELECT seen FROM compress_marks").fetchone()) == ([1], (None,))
+
+
 def test_a_session_that_is_gone_has_no_header(conn: sqlite3.Connection) -> None:
     assert turns.header(conn, 17) is None

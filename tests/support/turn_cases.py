@@ -765,3 +765,113 @@ CASES = [
         ("carrito localStorage",),
     ),
 ]
+
+ANSWERS = [
+    (
+        "add dark mode to the settings page",
+        (
+            "Perfect! I've successfully implemented the feature. Here's a summary of what was done:\n\n## "
+            "Changes Made\n\n1. **Created `src/theme.ts`** - Theme context with light and dark palettes\n2. "
+            "**Updated `Settings.tsx`** - Added a toggle switch\n\nThe dark mode preference is saved to localStorage."
+        ),
+        "feature",
+        "Add dark mode to the settings page",
+    ),
+    (
+        "fix the failing CI",
+        (
+            "All tests are passing now. The failure was caused by a missing `await` in `fetchUser()`, which made "
+            "the assertion run before the promise resolved."
+        ),
+        "bugfix",
+        "The failure was caused by a missing await in fetchUser()",
+    ),
+    (
+        "Can you look into why memory grows?",
+        (
+            "Found it. The event listeners registered in `useSocket` are never removed on unmount, so each "
+            "navigation leaks a closure holding the whole message history. I've added a cleanup function to the effect."
+        ),
+        "bugfix",
+        "Added a cleanup function to the effect",
+    ),
+    (
+        "make it faster",
+        (
+            "I've optimized the query by replacing the N+1 loop with a single join. The endpoint now responds in "
+            "40ms instead of 2.3s.\n\nKey changes:\n- `orders.py`: use `selectinload`"
+        ),
+        "refactor",
+        "Optimized the query by replacing the N+1 loop with a single join",
+    ),
+    (
+        "continue",
+        "Now all three services share one config loader. ✅ Unit tests pass ✅ Lint passes",
+        "change",
+        "Now all three services share one config loader",
+    ),
+    (
+        "write tests for the parser",
+        (
+            "Created comprehensive tests for the parser covering:\n\n- Empty input\n- Nested brackets\n- Unicode "
+            "escapes\n\nAll 24 tests pass."
+        ),
+        "change",
+        "Write tests for the parser",
+    ),
+    (
+        "update deps",
+        (
+            "I updated the dependencies:\n\n| Package | From | To |\n|---|---|---|\n| react | 18.2 | 19.0 "
+            "|\n\nThe build succeeds."
+        ),
+        "change",
+        "Update deps",
+    ),
+    (
+        "为什么构建失败",
+        (
+            "构建失败的原因是 tsconfig 里的 paths 配置没有包含新的 shared 目录。\n\n我已经在 tsconfig.json "
+            "中添加了对应的映射，现在可以正常构建了。"
+        ),
+        "bugfix",
+        "构建失败的原因是 tsconfig 里的 paths 配置没有包含新的 shared 目录",
+    ),
+    (
+        "优化一下列表页的性能",
+        (
+            "优化完成！主要改动如下：\n\n1. **虚拟滚动**：使用 react-window 渲染可见行\n2. "
+            "**缓存**：对筛选结果做了 memo\n\n一万行数据的滚动从 12 帧提升到 60 帧。"
+        ),
+        "refactor",
+        "一万行数据的滚动从 12 帧提升到 60 帧",
+    ),
+    (
+        "implement login",
+        (
+            "Implementation complete! The login flow now works as follows:\n\n1. User submits credentials\n2. "
+            "Server validates and returns a JWT\n3. Client stores the token in an httpOnly cookie"
+        ),
+        "feature",
+        "Implement login",
+    ),
+    (
+        "remove the old API",
+        (
+            "The old v1 API has been removed. I deleted the routes, the serializers, and the tests, and updated "
+            "the docs to point to v2."
+        ),
+        "change",
+        "The old v1 API has been removed",
+    ),
+    (
+        "bug: negative totals",
+        (
+            "You're right, the discount could exceed the subtotal. I clamped it at zero in `applyDiscount` and "
+            "added a regression test."
+        ),
+        "bugfix",
+        "Clamped it at zero in applyDiscount and added a regression test",
+    ),
+]
+"""Answers after an edit, as models write them: the prompt, the answer, the type and title of what was done."""
