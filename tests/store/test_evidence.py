@@ -2,9 +2,19 @@ from __future__ import annotations
 
 import sqlite3
 
+import pytest
+
 from indexer.store import evidence
 
 SHOP = "github.com/example/shop-api"
+
+
+@pytest.fixture
+def memory(memory: sqlite3.Connection) -> sqlite3.Connection:
+    """The sample memory without the items of its own to-do list."""
+    memory.execute("DELETE FROM work_state_origins")
+    memory.execute("DELETE FROM work_state_entries")
+    return memory
 
 
 def add(memory: sqlite3.Connection, key: str, fields: str, time: int | None, name: str = "s1") -> None:
