@@ -21,12 +21,6 @@ BLOCKS = "blocks of a name and a list of patterns, and nothing else"
 INDEXER = Path(config.__file__).parent
 
 
-@pytest.fixture(autouse=True)
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even the one that other tests have."""
-    monkeypatch.delenv("TRANSCRIPT_INDEXER_VECTORS")
-
-
 @pytest.fixture
 def write() -> Write:
     """Writes the user's config.toml."""
