@@ -36,7 +36,7 @@ pytestmark = [
 OUTER = """
 set -eu
 mkdir "$CGROUP"; echo $$ > "$CGROUP/cgroup.procs"
-exec unshare -C -m -p -f --mount-proc sh -c '
+exec unshare -C -m -p -f --kill-child --mount-proc sh -c '
   mkdir -p /run/systemd; mount -t tmpfs none /run/systemd; mkdir /run/systemd/system
   umount "$CGROUPS" 2>/dev/null || true; mount -t cgroup2 none "$CGROUPS"; chown -R 1000 "$CGROUPS"
   mount -t tmpfs -o mode=755 none /srv; mkdir -m 700 /srv/dev /srv/run; chown 1000:1000 /srv/dev /srv/run
@@ -60,6 +60,7 @@ active() { systemctl --user is-active --quiet transcript-indexer; }
 restarts() { systemctl --user show --property=NRestarts --value transcript-indexer; }
 wait_restart() { for _ in $(seq 600); do [ "$(restarts)" -ge "$1" ] && active && break; sleep 0.2; done; }
 echo "== install"; transcript-indexer service install; echo "rc $?"
+active || { echo "== failed"; transcript-indexer watch 2>&1 & sleep 5; exit 1; }
 echo "== status"; transcript-indexer service status --json
 echo "== search"; sleep 2; transcript-indexer search bash --json
 echo "== again"; transcript-indexer service install
@@ -90,9 +91,11 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     cgroup = CGROUPS / f"transcript-indexer-{os.getpid()}"
     env = {"PATH": os.environ["PATH"], "CGROUP": str(cgroup), "CGROUPS": str(CGROUPS)}
     env |= {"SCENARIO": str(folder / "scenario.sh")}
-    done = subprocess.run(["sh", "-c", OUTER], env=env, capture_output=True, text=True, timeout=500, check=False)
-    yield dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
-    remove(cgroup)
+    try:
+        done = subprocess.run(["sh", "-c", OUTER], env=env, capture_output=True, text=True, timeout=500, check=False)
+        yield dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
+    finally:
+        remove(cgroup)
 
 
 def remove(cgroup: Path) -> None:
