@@ -257,7 +257,8 @@ def _links(conn: sqlite3.Connection, session: Header, wanted: Mapping[tuple[str,
     """Links are those of the observations as they stand now; a call's own is its first observation."""
     sql = "SELECT turn_id, slot, observation_id FROM observation_origins WHERE session_db_id = ?"
     rows = {(row[0], row[1]): row[2] for row in conn.execute(sql, (session.id,))}
-    linked = {tuple(row) for row in conn.execute(_LINKED, (session.id,)) if row[0] in {rows[k] for k in wanted}}
+    made = {rows[key] for key in wanted}
+    linked = {tuple(row) for row in conn.execute(_LINKED, (session.id,)) if row[0] in made}
     ordered = sorted(wanted.items(), key=lambda item: item[1].native)
     due = {(rows[key], call): None for key, one in ordered for call in one.calls}
     stray = linked - due.keys()

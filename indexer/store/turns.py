@@ -76,7 +76,8 @@ SELECT x.file_id, x.first_epoch, f.path, x.is_agent FROM session_files x JOIN in
 WHERE x.session_db_id = ?
 """
 _SESSION = """
-SELECT s.id, s.content_session_id, s.memory_session_id, s.project, s.project_key, s.platform_source, s.status,
+SELECT s.id, s.content_session_id, s.memory_session_id, s.project, s.project_key, s.platform_source,
+       CASE WHEN s.last_at_epoch IS NULL THEN 'completed' ELSE s.status END, -- no clock can tell when it went quiet
        coalesce(s.cwd, ''), coalesce(s.user_prompt, ''), m.revision, m.done, m.seen, m.compressor, m.last_turn
 FROM sdk_sessions s JOIN compress_marks m ON m.session_db_id = s.id WHERE s.id = ?
 """

@@ -43,6 +43,17 @@ def test_a_turn_is_what_a_prompt_set_going(tmp_path: Path) -> None:
     ]
 
 
+def test_a_session_without_any_time_is_not_waited_for(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    session = talk("one")
+    for record in session.records:
+        del record["timestamp"]
+    session.write(tmp_path / "p")
+    read(conn, tmp_path / "p")
+    found = turns.header(conn, 1)
+    assert found is not None
+    assert len(turns.turns(conn, found).finished) == 1
+
+
 def test_it_is_named_after_its_prompt(tmp_path: Path) -> None:
     session = talk("one")
     (turn,) = turns_of(tmp_path, session)
