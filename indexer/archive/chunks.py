@@ -14,6 +14,7 @@ A file is written under another name, synced and renamed: under its name it is a
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sys
@@ -100,6 +101,7 @@ def name_of(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()[:_HEX]
 
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _DAMAGED_HINT = "what the memory holds of it stays; `transcript-indexer rescan` archives again what still stands"
 
 
@@ -123,9 +125,10 @@ class Shelf:
         try:
             return name, self._write(self.path(name), payload, origin)
         except OSError as error:
+            full = "the disk is full, and " if error.errno in _NO_ROOM else ""
             raise IndexerError(
-                f"the archive cannot be written: {self.path(name)}: {error.strerror or error}",
-                "make room for it or mend its modes; archive.enabled = false does without",
+                f"{full}the archive cannot be written: {self.path(name)}: {error.strerror or error}",
+                "make room for it or mend its modes; nothing is lost meanwhile; archive.enabled = false does without",
             ) from error
 
     def relabel(self, name: str, origin: dict[str, Any]) -> None:

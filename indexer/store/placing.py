@@ -140,10 +140,10 @@ class Placer:
         session.renumber = True
         return False
 
-    def owns(self, session: Session, uuid: str) -> bool:
-        """Whether the session owns a record that is loaded."""
+    def owns(self, session: Session, uuid: str, place: tuple[int, int]) -> bool:
+        """Whether the session owns a record that is loaded, by the copy at this place (file, position)."""
         owner = self._members.owner(uuid)
-        return owner is not None and owner.session == session.id
+        return owner is not None and owner.session == session.id and (owner.file, owner.position) == place
 
     def holds(self, session: Session, uuid: str) -> bool:
         """Whether the session holds a record."""

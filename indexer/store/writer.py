@@ -282,7 +282,7 @@ class Writer:
                 session.agents_from = self._first_ids
         if uuid in self._members.known:
             mode, in_order = self._placer.place(uuid, session, turn.file, position, flags)
-            if self._stale and mode is not NEW and self._placer.owns(session, uuid):
+            if self._stale and mode is not NEW and self._placer.owns(session, uuid, (turn.file.id, position)):
                 mode = WIN  # redacted by other rules now: it says again what it says
         else:
             mode, in_order = NEW, self._placer.place_new(uuid, session, turn.file, position, flags)

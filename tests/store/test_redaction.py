@@ -194,6 +194,22 @@ def test_reading_again_by_other_rules_gives_what_a_new_memory_holds(tmp_path: Pa
     check(conn)
 
 
+def test_of_two_copies_in_a_session_the_better_one_is_renewed(tmp_path: Path) -> None:
+    """A file that is not named for the session repeats its prompt at another time, and is read last."""
+    made = Transcript("a")
+    made.user(f"my {BADGE} please")
+    path = made.write(tmp_path / "root")
+    copy = made.records[0] | {"timestamp": "2026-11-20T09:00:00.000Z"}
+    path.with_name("zz.jsonl").write_text(json.dumps(copy) + "\n", encoding="utf-8")
+    conn = store(tmp_path / "home")
+    redaction.adopt(conn, OLD.rules)
+    read(conn, tmp_path / "root", OLD)
+    times = conn.execute("SELECT created_at_epoch FROM user_prompts").fetchall()
+    renew(conn)
+    read(conn, tmp_path / "root", NEW)
+    assert conn.execute("SELECT created_at_epoch FROM user_prompts").fetchall() == times
+
+
 def test_old_marks_are_replaced_without_conflict_or_new_row(tmp_path: Path) -> None:
     conn = filled(tmp_path / "home", tmp_path / "root", NEW)
     renew(conn, OLD)
