@@ -175,6 +175,19 @@ def test_a_turn_that_gets_another_owner_takes_its_rows_along(conn: sqlite3.Conne
     check(conn)
 
 
+def test_rows_that_do_not_fit_are_listed_and_stop_nothing(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    conn.execute(
+        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON observations WHEN new.title LIKE 'Rename%' "
+        "BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    )
+    NOTED["bare done"].transcript().write(tmp_path / "projects")
+    take(conn, tmp_path, session_of("off by one"))
+    remember(conn)
+    assert titles(conn) == ["Fixed the off-by-one in page_count"]
+    assert conn.execute("SELECT error FROM compress_marks WHERE error IS NOT NULL").fetchall() == [("refused",)]
+    assert compress.run(conn, Rules()).sessions == 0
+
+
 # --- what it is made of
 
 

@@ -78,6 +78,10 @@ class Change(NamedTuple):
     """Title keys whose observations have changed."""
 
 
+class Unmade(Exception):
+    """A session's rows do not fit with those of others: one session must not stop the memory of all."""
+
+
 class _Wanted(NamedTuple):
     """An observation as it should stand. native: event time and identity: what is canonical."""
 
@@ -91,8 +95,20 @@ class _Wanted(NamedTuple):
 def put(conn: sqlite3.Connection, session: Header, made: Made, still: frozenset[str], compressor: str) -> Change:
     """Make the session's rows what they should be. still: turns going on, whose rows stay as they are.
 
-    In the caller's transaction.
+    In the caller's transaction, of which nothing is undone but this when the rows cannot be: Unmade.
     """
+    conn.execute("SAVEPOINT made")
+    try:
+        change = _put(conn, session, made, still, compressor)
+    except sqlite3.IntegrityError as error:
+        conn.execute("ROLLBACK TO made")
+        raise Unmade(str(error)) from error
+    finally:
+        conn.execute("RELEASE made")
+    return change
+
+
+def _put(conn: sqlite3.Connection, session: Header, made: Made, still: frozenset[str], compressor: str) -> Change:
     rows = conn.execute(_HELD.format("g.session_db_id = ?"), (session.id,))
     held = {(row[0], row[1]): row[2:] for row in rows}
     wanted = _wanted(session, made.observations, compressor)
