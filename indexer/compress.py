@@ -141,8 +141,12 @@ def _bare(turn: Turn) -> Turn:
 
 
 def _store(conn: Connection, compressor: Compressor, one: _Ready) -> memories.Change | None:
-    change = None
+    change, seen, error = None, one.seen, one.error
     if one.made is not None:
-        change = memories.put(conn, one.session, one.made, one.still, compressor.name)
-    memories.mark(conn, one.session, one.seen, compressor.name, one.last_turn or one.session.last_turn, one.error)
+        try:
+            change = memories.put(conn, one.session, one.made, one.still, compressor.name)
+        except memories.Unmade as unmade:
+            seen, error = None, str(unmade)
+            events.not_compressed(one.session.content_session_id, type(unmade).__name__)
+    memories.mark(conn, one.session, seen, compressor.name, one.last_turn or one.session.last_turn, error)
     return change

@@ -156,6 +156,38 @@ def test_a_turn_that_cannot_be_made_is_listed_and_stops_nothing(conn: sqlite3.Co
     assert compress.run(conn, Failing()).sessions == 0
 
 
+def test_a_turn_that_gets_another_owner_takes_its_rows_along(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    origin = session_of("off by one")
+    listed = {"newTodos": [{"content": "Test it", "status": "pending"}]}
+    origin.tool("TodoWrite", {}, "ok", toolUseResult=listed)
+    fork = origin.fork("fork", marked=True)
+    fork.user("go on")
+    take(conn, tmp_path, fork)
+    end(conn)
+    compress.all_of(conn, Rules())
+    (before,) = conn.execute("SELECT id, memory_session_id FROM observations").fetchall()
+    origin.write(tmp_path / "projects")
+    read(conn, tmp_path / "projects")
+    remember(conn)
+    (after,) = conn.execute("SELECT id, memory_session_id FROM observations").fetchall()
+    assert (before[1], after) == (f"claude:{fork.session_id}", (before[0], f"claude:{origin.session_id}"))
+    assert conn.execute("SELECT list_name FROM work_state_entries").fetchall() == [(origin.session_id,)]
+    check(conn)
+
+
+def test_rows_that_do_not_fit_are_listed_and_stop_nothing(conn: sqlite3.Connection, tmp_path: Path) -> None:
+    conn.execute(
+        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON observations WHEN new.title LIKE 'Rename%' "
+        "BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    )
+    NOTED["bare done"].transcript().write(tmp_path / "projects")
+    take(conn, tmp_path, session_of("off by one"))
+    remember(conn)
+    assert titles(conn) == ["Fixed the off-by-one in page_count"]
+    assert conn.execute("SELECT error FROM compress_marks WHERE error IS NOT NULL").fetchall() == [("refused",)]
+    assert compress.run(conn, Rules()).sessions == 0
+
+
 # --- what it is made of
 
 

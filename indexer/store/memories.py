@@ -38,11 +38,16 @@ _SUMMARY_COLUMNS = (
 )  # fmt: skip
 _HELD = f"""
 SELECT g.turn_id, g.slot, g.observation_id, {", ".join(f"o.{name}" for name in _COLUMNS)}, g.days
-FROM observation_origins g JOIN observations o ON o.id = g.observation_id WHERE g.session_db_id = ?
+FROM observation_origins g JOIN observations o ON o.id = g.observation_id WHERE {{}}
 """
 _HELD_SUMMARIES = f"""
 SELECT g.part, g.summary_id, {", ".join(f"y.{name}" for name in _SUMMARY_COLUMNS)}
 FROM summary_origins g JOIN session_summaries y ON y.id = g.summary_id WHERE g.session_db_id = ?
+"""
+_WORK_COLUMNS = ("project", "project_key", "list_name", "fields", "created_at_epoch")
+_HELD_WORK = f"""
+SELECT g.identity, g.entry_id, {", ".join(f"e.{name}" for name in _WORK_COLUMNS)}
+FROM work_state_origins g JOIN work_state_entries e ON e.id = g.entry_id WHERE {{}}
 """
 _LINKED = """
 SELECT l.observation_id, l.tool_use_row FROM observation_origins g
@@ -50,7 +55,8 @@ JOIN observation_tool_uses l ON l.observation_id = g.observation_id WHERE g.sess
 """
 _INDEX = """
 INSERT INTO search_texts (id, kind, uuid, session_db_id, project_key, created_at_epoch, detail, title, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET uuid = excluded.uuid, project_key = excluded.project_key,
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET uuid = excluded.uuid,
+  session_db_id = excluded.session_db_id, project_key = excluded.project_key,
   created_at_epoch = excluded.created_at_epoch, detail = excluded.detail, title = excluded.title, body = excluded.body
 """
 
@@ -72,6 +78,10 @@ class Change(NamedTuple):
     """Title keys whose observations have changed."""
 
 
+class Unmade(Exception):
+    """A session's rows do not fit with those of others: one session must not stop the memory of all."""
+
+
 class _Wanted(NamedTuple):
     """An observation as it should stand. native: event time and identity: what is canonical."""
 
@@ -85,10 +95,24 @@ class _Wanted(NamedTuple):
 def put(conn: sqlite3.Connection, session: Header, made: Made, still: frozenset[str], compressor: str) -> Change:
     """Make the session's rows what they should be. still: turns going on, whose rows stay as they are.
 
-    In the caller's transaction.
+    In the caller's transaction, of which nothing is undone but this when the rows cannot be: Unmade.
     """
-    held = {(row[0], row[1]): row[2:] for row in conn.execute(_HELD, (session.id,))}
+    conn.execute("SAVEPOINT made")
+    try:
+        change = _put(conn, session, made, still, compressor)
+    except sqlite3.IntegrityError as error:
+        conn.execute("ROLLBACK TO made")
+        raise Unmade(str(error)) from error
+    finally:
+        conn.execute("RELEASE made")
+    return change
+
+
+def _put(conn: sqlite3.Connection, session: Header, made: Made, still: frozenset[str], compressor: str) -> Change:
+    rows = conn.execute(_HELD.format("g.session_db_id = ?"), (session.id,))
+    held = {(row[0], row[1]): row[2:] for row in rows}
     wanted = _wanted(session, made.observations, compressor)
+    held |= _taken_over(conn, session, [key for key in wanted if key not in held])
     _leave_out(conn, session, wanted, held, still)
     gone = [key for key in held if key not in wanted and key[0] not in still]
     keys = {held[key][19] for key in gone}
@@ -101,6 +125,20 @@ def put(conn: sqlite3.Connection, session: Header, made: Made, still: frozenset[
     keys |= {one.values[18] for one in written.values()} | {held[key][19] for key in written if key in held}
     put_ids = _ids(conn, session, written)
     return Change(put_ids, len(gone), frozenset(key for key in keys if key))
+
+
+def _taken_over(
+    conn: sqlite3.Connection, session: Header, keys: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """Observations of turns that another session owned until now: their rows come along."""
+    found = {}
+    for key in keys:
+        row = conn.execute(_HELD.format("g.turn_id = ? AND g.slot = ?"), key).fetchone()
+        if row is not None:
+            found[key] = row[2:]
+            sql = "UPDATE observation_origins SET session_db_id = ? WHERE observation_id = ?"
+            conn.execute(sql, (session.id, row[2]))
+    return found
 
 
 def mark(
@@ -311,27 +349,26 @@ def _summary_values(session: Header, one: Summary) -> tuple[Any, ...]:
 
 def _work(conn: sqlite3.Connection, session: Header, items: Sequence[WorkItem]) -> None:
     """Entries are only ever added, but for those whose record turned out to be another's."""
-    sql = (
-        "SELECT g.identity, g.entry_id, e.project, e.project_key, e.fields, e.created_at_epoch FROM "
-        "work_state_origins g "
-        "JOIN work_state_entries e ON e.id = g.entry_id WHERE g.session_db_id = ?"
-    )
-    held = {row[0]: row[1:] for row in conn.execute(sql, (session.id,))}
+    held = {row[0]: row[1:] for row in conn.execute(_HELD_WORK.format("g.session_db_id = ?"), (session.id,))}
     wanted = {item.identity: _work_values(session, item) for item in items}
     for identity in held.keys() - wanted.keys():
         conn.execute("DELETE FROM work_state_origins WHERE entry_id = ?", (held[identity][0],))
     for identity, values in wanted.items():
-        names = ("project", "project_key", "fields", "created_at_epoch")
-        if identity not in held:
-            entry = _insert(conn, "work_state_entries", (*names, "list_name"), (*values, session.content_session_id))
+        found = held.get(identity)
+        if found is None and (row := conn.execute(_HELD_WORK.format("g.identity = ?"), (identity,)).fetchone()):
+            found = row[1:]  # another session owned it until now
+            conn.execute("UPDATE work_state_origins SET session_db_id = ? WHERE identity = ?", (session.id, identity))
+        if found is None:
+            entry = _insert(conn, "work_state_entries", _WORK_COLUMNS, values)
             conn.execute("INSERT INTO work_state_origins VALUES (?, ?, ?)", (entry, session.id, identity))
-        elif held[identity][1:] != values:
-            _update(conn, "work_state_entries", names, values, held[identity][0])
+        elif found[1:] != values:
+            _update(conn, "work_state_entries", _WORK_COLUMNS, values, found[0])
 
 
 def _work_values(session: Header, item: WorkItem) -> tuple[Any, ...]:
     fields = {"key": item.key, "subject": item.subject, "status": item.status}
-    return session.project, session.project_key, json.dumps(fields, ensure_ascii=False), item.time
+    told = json.dumps(fields, ensure_ascii=False)
+    return session.project, session.project_key, session.content_session_id, told, item.time
 
 
 # --- rows -----------------------------------------------------------------------------------------------
