@@ -63,6 +63,14 @@ def forget(config: Config, sessions: Sequence[str], records: Sequence[str]) -> b
 
     Raises Busy when another process writes that is no service, or the service has gone meanwhile: what it
     had begun is then done by whoever writes next."""
+    done = _forget_rows(config, sessions, records)
+    # Last, since vectors follow the rows; whether or not vectors are switched off by now.
+    gone: bool = import_module("indexer.worker.forgetting").forget(config.home)
+    return done and gone
+
+
+def _forget_rows(config: Config, sessions: Sequence[str], records: Sequence[str]) -> bool:
+    """What `forget` does to the memory and the archive; whether all of it is done."""
     try:
         lock = WriterLock(config.home)
     except Busy as busy:
