@@ -1,8 +1,10 @@
 """One row of the memory -> the documents that get vectors: one a narrative, text, fact, summary field or prompt.
 
-As in claude-mem, but that titles are documents too (an observation with a title only was never found
-there), and that long texts are cut into a few pieces: the models read 100 to 250 words and forget the
-rest, so a prompt that pastes a log would be found by its first lines alone. Pieces end at a line or a word.
+As in claude-mem, but that titles are embedded too (an observation with a title only was never found
+there): before the text they head. As documents of their own they drown it where several rows share one
+(s_reactzh, USE: nDCG@10 0.252 against 0.354; fused 0.395 against 0.419). Long texts are cut into a few
+pieces: the models read 100 to 250 words and forget the rest, so a prompt that pastes a log would be found
+by its first lines alone. Pieces end at a line or a word.
 
 A document's name is stable, so that the vector index updates in place: the row's native identity, the
 field and the number of the piece. Its text is stored nowhere a second time.
@@ -27,6 +29,7 @@ _MOST = 4
 _WIDE = 3
 _TITLE = 200
 _LATIN_SHARE = 0.5
+_TITLED = ("narrative", "text")
 
 
 class Document(NamedTuple):
@@ -58,16 +61,17 @@ def stamp(row: Row, made: list[Document]) -> bytes:
 
 
 def _texts(row: Row) -> Iterator[tuple[str, str]]:
-    """Field and text; title and subtitle together, each fact by itself."""
+    """Field and text; title and subtitle stand before the narrative or text, each fact by itself."""
     fields = dict(row.fields)
     title = ": ".join(fields.pop(name)[:_TITLE] for name in ("title", "subtitle") if name in fields)
-    if title:
+    titled = next((name for name in _TITLED if fields.get(name)), None)
+    if title and titled is None:
         yield "title", title
     for field, text in fields.items():
         if field == "facts":
             yield from ((f"fact_{i}", fact) for i, fact in enumerate(_facts(text)))
         else:
-            yield field, text
+            yield field, f"{title}\n{text}" if title and field == titled else text
 
 
 def _facts(text: str) -> list[str]:

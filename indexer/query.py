@@ -29,7 +29,7 @@ from indexer.errors import UsageError
 from indexer.store.filters import Filters, Term
 from indexer.text import bigrams, clean, humps, sanitize, segments
 
-__all__ = ["Filters", "Query", "parse", "parse_when"]
+__all__ = ["Filters", "Query", "parse", "parse_when", "plain"]
 
 LONGEST = 4_096
 """Characters of a query that are looked at: a pasted log must not become ten thousand words."""
@@ -43,6 +43,8 @@ _UNFILTERED = Filters()
 
 # -, title:, then a phrase in quotes or a word. A dash or title: that leads nothing is part of the word.
 _ITEM = re.compile(r'(-(?=[^\W_]|"))?(title:(?=\S))?(?:"([^"]*)"|([^\s"]+))', re.IGNORECASE)
+# What `_ITEM` would take for more than words.
+_SIGNS = re.compile(r'"|(?<!\S)(?:-|title:)+', re.IGNORECASE)
 # Punctuation that stands between words without a space; quotation marks that a keyboard turns.
 _SEPARATORS = str.maketrans(
     dict.fromkeys("、。，．；：？！（）〈〉《》「」『』【】〔〕…—・｡､｢｣", " ") | dict.fromkeys("“”„‟＂", '"')
@@ -62,9 +64,11 @@ class Query:
 
     terms: in the order typed, each once. excluded: what no hit may hold. words: lower-case
     forms to look for in the original text, for snippets. No terms: the newest rows that pass the filters.
+    question: what is asked for without the signs that mean something, for a reader of sentences.
     """
 
     text: str
+    question: str
     terms: tuple[Term, ...]
     excluded: tuple[Term, ...]
     words: tuple[str, ...]
@@ -86,18 +90,25 @@ class Query:
 def parse(text: str, filters: Filters = _UNFILTERED) -> Query:
     """Read what was typed. Never raises; limit, offset and times are brought into their ranges."""
     words = sanitize(text[:LONGEST]).translate(_SEPARATORS)
-    items = [item for item in _ITEM.findall(words) if any(map(str.isalnum, item[2] or item[3]))]
+    every = _ITEM.findall(words)
+    items = [item for item in every if any(map(str.isalnum, item[2] or item[3]))]
     wanted = [item for item in items if not item[0]][:MOST_WORDS]
     unwanted = [item for item in items if item[0]][:MOST_WORDS]
     surfaces = dict.fromkeys(word for item in wanted for word in _surfaces(item[2] or item[3]))
     return Query(
         text,
+        " ".join(item[2] or item[3] for item in every if not item[0]),
         tuple(dict.fromkeys(_term(*item, alone=len(wanted) == 1) for item in wanted)),
         tuple(dict.fromkeys(_term(*item, alone=True) for item in unwanted)),
         tuple(surfaces),
         _in_range(filters),
         (_FEWER,) if filters.limit > LIMITS[1] else (),
     )
+
+
+def plain(text: str, filters: Filters = _UNFILTERED) -> Query:
+    """Read a text that nobody typed as a question: nothing in it leaves out or requires anything."""
+    return parse(_SIGNS.sub(" ", sanitize(text[:LONGEST]).translate(_SEPARATORS)), filters)
 
 
 def parse_when(text: str, now: int, tz: tzinfo, *, end: bool = False) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -17,11 +18,14 @@ settings.register_profile("ci", deadline=None, derandomize=True, database=None, 
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 _OURS = ("TRANSCRIPT_INDEXER_", "CLAUDE_", "XDG_")
+_OF_VECTORS = {"test_config", "test_status", "test_vectors"}
 _FORBIDDEN = (socket.AF_INET, socket.AF_INET6)
 
 
 @pytest.fixture(autouse=True)
-def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def isolated(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """The test's own HOME, which it may ask for by this fixture's name. Processes it starts inherit it."""
     home = tmp_path_factory.mktemp("home", numbered=True)
     for name in [name for name in os.environ if name.startswith(_OURS)]:
@@ -31,6 +35,9 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local" / "share"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    # A search starts a worker that loads models, which would outlive the test.
+    if request.module.__name__.rpartition(".")[2] not in _OF_VECTORS:
+        monkeypatch.setenv("TRANSCRIPT_INDEXER_VECTORS", "none")
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "UTC")
         time.tzset()
@@ -59,3 +66,17 @@ def _guarded(name: str) -> object:
 
 def _refuse(*_: object, **__: object) -> None:
     raise AssertionError("a test reached for the network")
+
+
+@pytest.fixture
+def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Print a line whatever is captured: figures, and the seed that repeats them."""
+    terminal: Any = request.config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = request.config.pluginmanager.get_plugin("capturemanager")
+
+    def write(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.ensure_newline()
+            terminal.write_line(text)
+
+    return write

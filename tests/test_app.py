@@ -130,3 +130,30 @@ def test_a_worker_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
     assert [near.id for near in answer.arms["hashing"]] == [8]
     assert not alive(config.home)
     assert app.vector_state(config)["taken_in"] == 1
+
+
+def test_under_a_service_manager_watching_waits_for_the_other_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk("one").write(tmp_path / "projects")
+    lock, stop, tries = WriterLock(tmp_path / "home"), threading.Event(), list[str]()
+
+    def give_way(what: str) -> None:
+        tries.append(what)
+        lock.release() if len(tries) == 2 else None
+
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "nobody"))
+    monkeypatch.setattr(app, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(events, "busy", give_way)
+    monkeypatch.setattr(events, "ingested", lambda *_, **__: stop.set())
+    app.watch(settings(tmp_path / "home", tmp_path / "projects", log_level="error"), stop)
+    assert (len(tries), remembered(tmp_path / "home")) == (2, ["one"])
+
+
+def test_who_waits_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, stop = WriterLock(tmp_path / "home"), threading.Event()
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "nobody"))
+    monkeypatch.setattr(events, "busy", lambda _: stop.set())
+    app.watch(settings(tmp_path / "home", tmp_path / "projects", log_level="error"), stop)
+    lock.release()
+    assert stop.is_set()

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from indexer.errors import UsageError
-from indexer.query import LIMITS, LONGEST, MOST_WORDS, Filters, parse, parse_when
+from indexer.query import LIMITS, LONGEST, MOST_WORDS, Filters, parse, parse_when, plain
 
 NOW = 1_795_176_000_000  # 2026-11-20T12:00:00Z
 HOUR, DAY = 3_600_000, 86_400_000
@@ -295,3 +295,33 @@ def test_a_clock_beyond_the_last_year_asks_back_all_the_same(hours: int) -> None
     assert parse_when("2026-11-20", now, UTC) == 1_795_132_800_000
     with pytest.raises(UsageError, match="not a time"):
         parse_when("soon", now, zone)
+
+
+# --- a question in whole, and texts that are none
+
+
+@pytest.mark.parametrize(
+    ("typed", "question"),
+    [
+        ("why does it fail", "why does it fail"),
+        ('"auth timeout" -redis now', "auth timeout now"),
+        ("title:Bash  fails", "Bash fails"),
+        ("'<' not supported -> why", "'<' not supported -> why"),
+        ("配置在哪里？", "配置在哪里"),
+        ("-redis", ""),
+    ],
+)
+def test_the_question_is_what_is_asked_for_without_signs(typed: str, question: str) -> None:
+    assert parse(typed).question == question
+
+
+@pytest.mark.parametrize("text", ['say "x y" -z', "- a list\n- of -v and --force", "title:a -title:b", '"', "“x y”"])
+def test_a_text_that_nobody_typed_requires_and_excludes_nothing(text: str) -> None:
+    query = plain(text)
+    assert query.excluded == ()
+    assert not any(term.required for term in query.terms)
+
+
+def test_a_plain_text_keeps_its_words_and_filters() -> None:
+    query = plain('the "auth" timeout', Filters(limit=3))
+    assert (query.question, query.filters.limit, len(query.terms)) == ("the auth timeout", 3, 3)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from near import Near
 from searchable import HOME, NOON, Searchable
 
+from indexer import search
+from indexer.query import Filters, parse
+from indexer.search import Group, Results
 from indexer.store.items import Place
 
 
@@ -137,3 +141,119 @@ def test_limit_and_offset(memory: Searchable) -> None:
     assert len(memory.found("timeout")) == 20
     assert len(memory.found("timeout", limit=30)) == 30
     assert memory.found("timeout", limit=5, offset=28) == memory.found("timeout", limit=30)[28:]
+
+
+# --- by session
+
+
+def by_session(memory: Searchable, text: str, near: Near | None = None, **filters: object) -> tuple[Group, ...]:
+    return search.search_sessions(memory.conn, parse(text, Filters(**filters)), near)[1]  # type: ignore[arg-type]
+
+
+def test_a_session_ranks_by_its_best_hit_however_many_others_have(memory: Searchable) -> None:
+    for _ in range(9):
+        memory.prompt("a timeout among many other words that were said and were of no importance")
+    short = memory.session("short")
+    memory.prompt("timeout", session=short)
+    assert [(group.row_id, group.total) for group in by_session(memory, "timeout")] == [(short, 1), (1, 9)]
+
+
+def test_a_limit_counts_sessions(memory: Searchable) -> None:
+    sessions = [1, memory.session("b"), memory.session("c")]
+    for session in sessions:
+        for _ in range(30):
+            memory.prompt("timeout", session=session)
+    assert [group.row_id for group in by_session(memory, "timeout", limit=2)] == [3, 2]
+    assert [group.row_id for group in by_session(memory, "timeout", limit=2, offset=2)] == [1]
+
+
+def test_a_group_shows_a_few_hits_and_says_how_many_there_are(memory: Searchable) -> None:
+    for _ in range(9):
+        memory.prompt("timeout")
+    (group,) = by_session(memory, "timeout")
+    assert (len(group.hits), group.total) == (search.HITS_OF_A_SESSION, 9)
+
+
+def test_hits_of_groups_come_with_them(memory: Searchable) -> None:
+    memory.prompt("timeout")
+    results, groups = search.search_sessions(memory.conn, parse("timeout"))
+    assert [hit.id for hit in results.hits] == [name for group in groups for name in group.hits]
+
+
+def test_a_fork_is_a_session_too_but_after_the_origin(memory: Searchable) -> None:
+    row = memory.prompt("timeout")
+    fork = memory.session("fork")
+    memory.shows(fork, row)
+    assert [group.row_id for group in by_session(memory, "timeout")] == [1, fork]
+    assert [group.row_id for group in by_session(memory, "timeout", session="fork")] == [fork]
+
+
+def test_a_list_of_sessions_has_no_note_about_rows(memory: Searchable) -> None:
+    memory.prompt("auth timeout")
+    memory.prompt("timeout")
+    assert search.search_sessions(memory.conn, parse("auth timeout"))[0].notes == ()
+
+
+def test_sessions_are_found_by_meaning_too(memory: Searchable) -> None:
+    memory.prompt("timeout")
+    other = memory.session("other")
+    meant = memory.prompt("too early", session=other)
+    assert [group.row_id for group in by_session(memory, "timeout", Near(meant))] == [1, other]
+
+
+# --- like one, by file, around
+
+
+def test_what_is_like_a_hit(memory: Searchable) -> None:
+    row = memory.prompt("the websocket reconnects")
+    twin, meant = memory.prompt("a websocket"), memory.prompt("it dials in again")
+    found = search.similar(memory.conn, row, Filters(), Near(meant))
+    assert {hit.id for hit in found.hits} == {f"prompt:{twin // 8}", f"prompt:{meant // 8}"}
+
+
+def test_signs_in_a_text_mean_nothing_when_it_is_compared(memory: Searchable) -> None:
+    row, twin = memory.prompt('run "x y" --force -websocket'), memory.prompt("a websocket")
+    assert [hit.id for hit in search.similar(memory.conn, row, Filters()).hits] == [f"prompt:{twin // 8}"]
+
+
+def test_nothing_is_like_a_row_that_is_not_there(memory: Searchable) -> None:
+    assert search.similar(memory.conn, 8_000, Filters()) == Results((), (), ())
+
+
+def of_file(memory: Searchable, text: str, near: Near | None = None) -> list[str]:
+    query = parse(text, Filters(file="auth.ts"))
+    return [hit.id for hit in search.by_file(memory.conn, query, near).hits]
+
+
+def test_what_touched_a_file_the_answering_first_and_then_the_newest(memory: Searchable) -> None:
+    for text in ("the login", "a timeout", "the token"):
+        memory.tool("Edit", text, file=f"{HOME}/auth.ts")
+    memory.tool("Edit", "timeout", file=f"{HOME}/other.ts")
+    assert of_file(memory, "") == ["tool_use:3", "tool_use:2", "tool_use:1"]
+    assert of_file(memory, "timeout") == ["tool_use:2", "tool_use:3", "tool_use:1"]
+
+
+def test_what_nearness_leaves_out_stays_behind_what_it_ranks(memory: Searchable) -> None:
+    rows = [memory.observation(f"n{i}", "x", files_read='["src/auth.ts"]') for i in range(3)]
+    assert of_file(memory, "early", Near(rows[0])) == ["observation:1", "observation:3", "observation:2"]
+
+
+def test_a_file_that_nobody_touched(memory: Searchable) -> None:
+    assert of_file(memory, "timeout") == []
+
+
+def test_a_timeline_has_its_anchor_and_its_neighbours(memory: Searchable) -> None:
+    rows = [memory.prompt("a"), memory.assistant("b"), memory.tool("Bash")]
+    found = search.timeline(memory.conn, rows[1], Filters(), 5, 5)
+    assert [hit.kind for hit in found.hits] == ["prompt", "assistant", "tool_use"]
+    assert (found.via, found.notes, found.more) == (("timeline",), (), False)
+
+
+def test_an_undated_anchor_has_no_neighbours_and_it_is_said(memory: Searchable) -> None:
+    memory.prompt("a")
+    found = search.timeline(memory.conn, memory.prompt("b", time=None), Filters(), 5, 5)
+    assert ([hit.id for hit in found.hits], found.notes) == (["prompt:2"], (search._UNDATED,))
+
+
+def test_there_is_no_timeline_of_nothing(memory: Searchable) -> None:
+    assert search.timeline(memory.conn, 8_000, Filters(), 5, 5) == Results((), (), ())

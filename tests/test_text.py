@@ -411,3 +411,36 @@ def test_a_snippet_without_words_is_the_start() -> None:
 
 def test_a_snippet_at_the_end_has_no_mark_there() -> None:
     assert text.snippet("x " * 500 + "the end", ("end",)).endswith("the end")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_unspaced"),
+    [
+        ("", False),
+        ("plain", False),
+        ("naïve Straße", False),
+        ("配置", True),
+        ("a 설정", True),
+        ("ｻﾝﾄﾞ", True),
+        ("ค้น", True),
+    ],
+)
+def test_scripts_without_spaces_are_told_apart(body: str, is_unspaced: bool) -> None:
+    assert text.unspaced(body) is is_unspaced
+
+
+@pytest.mark.parametrize(
+    ("body", "least", "most"),
+    [
+        ("", 0, 0),
+        ("why does it time out", 0, 0),
+        ("naïve Straße", 0, 0),
+        ("修改了项目配置，重新启动", 0.6, 1),
+        ("在现有网站的子路由中使用 React", 0.5, 0.8),
+        ("call useState and useReducer from the component, not 更新", 0, 0.1),
+        ("设置 timeout", 0.05, 0.3),
+        ("サンドボックス修正テスト", 0.7, 1),
+    ],
+)
+def test_the_share_of_such_scripts_is_known_by_the_tokens(body: str, least: float, most: float) -> None:
+    assert least <= text.unspaced_share(text.search_tokens(body)) <= most

@@ -1,4 +1,4 @@
-"""The grammar of the command line: every command, its options, and the module that carries it out.
+"""The grammar of the command line: what is understood, and what a mistake is told (commands.py has the commands).
 
 `--home`, `--root`, `--json` and `--color` may stand anywhere, before or after a command or sub-command.
 Each level has its own list of `--root`s: argparse gives a sub-command a fresh namespace and would let
@@ -13,11 +13,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from indexer.cli.commands import EVERY, PROG, common
 from indexer.errors import UsageError
 
-PROG = "transcript-indexer"
-KINDS = ("prompt", "command", "shell", "assistant", "tool_use", "observation", "summary")
-COLORS = ("auto", "always", "never")
+TAKES_WORDS = {"search", "timeline", "by-file", "by-type", "by-concept"}
+"""Commands after whose options any word is one to look for."""
 
 _EPILOG = f"""\
 examples:
@@ -28,20 +28,6 @@ examples:
   {PROG} watch                           keep the memory up to date while you work
 
 exit codes: 0 ok, 1 problem found, 2 usage, 3 no memory yet, 4 busy, 5 damaged, 6 written by a newer version
-"""
-_SEARCH_EPILOG = f"""\
-WORD finds it in any language, whole identifiers and their parts; "exact phrase", -word and title:word are
-understood. DATE is a day (2026-11-20), a time (2026-11-20T15:00+01:00), or a span back from now (3d, 12h).
-kinds: {", ".join(KINDS)}
-"""
-
-
-_FORGET_EPILOG = """\
-What is forgotten leaves no byte in any file of the memory, and is not read again from a transcript that
-still stands, nor from a copy of it. A forgotten session stays so: what is written into it later is not
-stored either. What a fork shares with it stays with the fork. --id takes the record itself (of a tool use
-its result's too), not the rest of its turn. Sessions of a project that begin later are stored again, unless
-its name is in `exclude.projects` of your settings.
 """
 
 
@@ -67,13 +53,10 @@ def build_parser() -> argparse.ArgumentParser:
         description="Turns Claude Code's transcripts into a searchable memory on your own machine.",
         epilog=_EPILOG,
     )
-    _common(parser, 0)
+    common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for add in (
-        _watch, _rescan, _search, _show, _sessions, _projects, _project, _status, _vectors, _archive, _forget,
-        _config,
-    ):  # fmt: skip
+    for add in EVERY:
         add(commands)
     return parser
 
@@ -82,7 +65,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one call, checked. `roots` holds every `--root` in order; `home` and `color` are
     None when not given. Raises UsageError."""
     head, literal = _split(argv)
-    if literal and "search" not in head:
+    if literal and not TAKES_WORDS & set(head):
         head, literal = [*head, "--", *literal], []
     if any(word.startswith("--") and word.endswith("=--") for word in head):
         # argparse would take the value for the separator and leave an empty list in its place.
@@ -93,8 +76,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         args.run = "indexer.cli.about:version"
     elif args.command is None:
         raise UsageError("a command is missing", f"`{PROG} --help` lists the commands")
-    if args.command == "search":
-        args.words = [*args.words, *_words(rest), *(_LEADING_DASH.sub("", word) for word in literal)]
+    if args.command in TAKES_WORDS:
+        args.words = [*args.words, *_words(args.command, rest), *(_LEADING_DASH.sub("", word) for word in literal)]
     elif rest:
         raise UsageError(f"not understood: {' '.join(rest)}", f"`{PROG} {args.command} --help` shows what is")
     args.roots = [root for level in range(3) for root in getattr(args, f"roots{level}", [])]
@@ -124,14 +107,14 @@ def _check_head(head: Sequence[str]) -> None:
         )
 
 
-def _words(rest: Sequence[str]) -> Sequence[str]:
+def _words(command: str, rest: Sequence[str]) -> Sequence[str]:
     """Words of a search that argparse left over: those after an option, and `-word`, which excludes."""
     for word in rest:
         if word.startswith("--"):
             name = word.partition("=")[0]
             raise UsageError(
-                f"search has no option {name}",
-                _nearest(name, _OPTIONS) or f"`{PROG} search --help` lists them; after `--` all are words",
+                f"{command} has no option {name}",
+                _nearest(name, _OPTIONS) or f"`{PROG} {command} --help` lists them; after `--` all are words",
             )
     return rest
 
@@ -141,7 +124,20 @@ _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
-    *("--agent", "--platform", "--limit", "--offset", "--group", "--home", "--root", "--json", "--color"),
+    *(
+        "--agent",
+        "--platform",
+        "--limit",
+        "--offset",
+        "--group",
+        "--mode",
+        "--before",
+        "--after",
+        "--home",
+        "--root",
+        "--json",
+        "--color",
+    ),
 )
 
 
@@ -153,178 +149,3 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 # --- options that several commands share -------------------------------------------------------------
-
-
-def _common(parser: argparse.ArgumentParser, level: int) -> None:
-    group = parser.add_argument_group("everywhere")
-    unset = None if level == 0 else argparse.SUPPRESS
-    group.add_argument("--home", metavar="DIR", default=unset, help="folder of the memory")
-    group.add_argument(
-        "--root",
-        metavar="DIR",
-        dest=f"roots{level}",
-        action="append",
-        default=argparse.SUPPRESS,
-        help="folder of transcripts, instead of Claude Code's own; may be repeated",
-    )
-    group.add_argument(
-        "--json", action="store_true", default=False if level == 0 else unset, help="print JSON, errors too"
-    )
-    group.add_argument("--color", choices=COLORS, default=unset, help="colour: auto (default), always, never")
-
-
-def _command(commands: Any, name: str, run: str, text: str, **settings: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + ".", **settings
-    )
-    parser.set_defaults(run=run)
-    _common(parser, 1)
-    return parser
-
-
-def _window(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
-    parser.add_argument("--since", metavar="DATE", help=f"{what} from this time on")
-    parser.add_argument("--until", metavar="DATE", help=f"{what} up to this time")
-    parser.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
-    parser.add_argument("--offset", metavar="N", type=_count(0), default=0, help="leave out the first N")
-
-
-def _count(lowest: int) -> Any:
-    def number(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) < lowest:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {lowest} up")
-        return min(int(text), 1 << 31)
-
-    return number
-
-
-# --- one function a command --------------------------------------------------------------------------
-
-
-def _watch(commands: Any) -> None:
-    _command(commands, "watch", "indexer.cli.feed:watch", "keep the memory up to date until stopped")
-
-
-def _rescan(commands: Any) -> None:
-    parser = _command(
-        commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing"
-    )
-    parser.add_argument(
-        "--rebuild",
-        action="store_true",
-        help="make the whole memory anew from transcripts and archive; nothing is lost, and it stays usable meanwhile",
-    )
-
-
-def _search(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "search",
-        "indexer.cli.search:search",
-        "find what was said and done, the best first",
-        epilog=_SEARCH_EPILOG,
-    )
-    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for")
-    _window(parser, "hits")
-    parser.add_argument("--session", metavar="ID", help="hits of one session: its id or the start of it")
-    parser.add_argument(
-        "--kind",
-        metavar="KIND",
-        action="append",
-        default=[],
-        help="hits of this kind; may be repeated, or a,b",
-    )
-    parser.add_argument("--tool", metavar="NAME", help="tool calls of this tool, as Bash")
-    parser.add_argument("--file", metavar="PATH", help="what touched this file: a path or the end of one")
-    parser.add_argument("--type", metavar="TYPE", help="observations of this type")
-    parser.add_argument("--concept", metavar="NAME", help="observations with this concept")
-    parser.add_argument("--agent", metavar="ID", help="what this sub-agent (id or type) did")
-    parser.add_argument("--platform", metavar="NAME", help="transcripts of this client, as claude")
-    parser.add_argument("--group", choices=("session",), help="gather the hits of each session")
-
-
-def _show(commands: Any) -> None:
-    parser = _command(
-        commands, "show", "indexer.cli.show:show", "show one result or session in whole, with its context"
-    )
-    parser.add_argument("id", metavar="ID", help="as prompt:12, tool_use:7, a session id or the start of one")
-
-
-def _sessions(commands: Any) -> None:
-    parser = _command(commands, "sessions", "indexer.cli.lists:sessions", "list sessions, the newest first")
-    _window(parser, "sessions going on")
-
-
-def _projects(commands: Any) -> None:
-    _command(commands, "projects", "indexer.cli.lists:projects", "list projects, the last active first")
-
-
-def _project(commands: Any) -> None:
-    parser = _command(commands, "project", "", "ask about one project")
-    questions = parser.add_subparsers(metavar="QUESTION", dest="question", required=True)
-    explain = _sub(questions, "explain", "indexer.cli.lists:explain", "say which project a folder is, and why")
-    explain.add_argument("path", metavar="PATH", nargs="?", default=".", help="the folder (default: here)")
-
-
-def _status(commands: Any) -> None:
-    parser = _command(commands, "status", "indexer.cli.status:status", "say how far the memory has come")
-    parser.add_argument(
-        "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
-    )
-    parser.add_argument("--sizes", action="store_true", help="sizes by table, also of a large memory (1 s for 500 MB)")
-
-
-def _archive(commands: Any) -> None:
-    parser = _command(commands, "archive", "", "see, restore or prune the archived transcripts")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    _sub(actions, "status", "indexer.cli.archive:status", "what the archive holds, and what stands nowhere else")
-    restore = _sub(actions, "restore", "indexer.cli.archive:restore", "write archived transcripts into a folder")
-    which = restore.add_mutually_exclusive_group(required=True)
-    which.add_argument("--session", metavar="ID", help="those of one session: its id or the start of it")
-    which.add_argument("--project", metavar="NAME", help="those of a project: its name, key, alias or folder")
-    which.add_argument("--all", action="store_true", help="all of them")
-    restore.add_argument("--to", metavar="DIR", required=True, help="folder to write to; never Claude Code's own")
-    prune = _sub(actions, "prune", "indexer.cli.archive:prune", "take out what is over the limits of your settings")
-    prune.add_argument("--yes", action="store_true", help="do it; without, only say what would go")
-
-
-def _forget(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "forget",
-        "indexer.cli.forget:forget",
-        "say what would be forgotten; with --yes, forget it for good",
-        epilog=_FORGET_EPILOG,
-    )
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--session", metavar="ID", help="a session: its id or the start of it")
-    what.add_argument("--project", metavar="NAME", help="a project's sessions, as they are stored now")
-    what.add_argument("--id", metavar="ID", help="one result, as prompt:12, in every session that shows it")
-    what.add_argument("--before", metavar="DATE", help="sessions whose last record is older")
-    what.add_argument("--excluded", action="store_true", help="sessions of the projects that the settings exclude")
-    parser.add_argument("--yes", action="store_true", help="do it; without, nothing is changed")
-
-
-def _vectors(commands: Any) -> None:
-    parser = _command(commands, "vectors", "", "see and mend what finds by meaning")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    _sub(actions, "status", "indexer.cli.vectors:status", "how far vectors are, and whether the index holds them all")
-    _sub(actions, "sync", "indexer.cli.vectors:sync", "bring vectors up to date, and wait until they are")
-    _sub(actions, "rebuild", "indexer.cli.vectors:rebuild", "make the index anew from the vectors in SQLite")
-    _sub(actions, "serve", "indexer.cli.vectors:serve", "be the vector worker; others start it as they need it")
-
-
-def _config(commands: Any) -> None:
-    parser = _command(commands, "config", "", "see or begin the settings")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    _sub(actions, "show", "indexer.cli.settings:show", "every setting, its value, and where it came from")
-    _sub(actions, "path", "indexer.cli.settings:path", "where your settings file is looked for")
-    _sub(actions, "init", "indexer.cli.settings:init", "write a settings file to edit")
-
-
-def _sub(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    parser.set_defaults(run=run)
-    _common(parser, 2)
-    return parser

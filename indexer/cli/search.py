@@ -1,39 +1,32 @@
-"""`search`: what was typed becomes a query, and its hits become JSON or lines for people.
+"""`search` and its relatives `similar`, `by-file`, `by-type` and `by-concept`: what was typed becomes a
+query, and its hits are printed.
 
-Every hit carries the command that takes its session up again. `--group session` gathers hits under each
-session that shows them: a fork shows the history it was copied from, so a hit may stand in two groups.
+`--group session` gathers hits under each session that shows them, and counts sessions: a fork shows the
+history it was copied from, so a hit may stand in two groups.
 """
 
 from __future__ import annotations
 
 import difflib
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
 
 from indexer import config
-from indexer.cli import scope, views
+from indexer.cli import hits, scope
+from indexer.cli.commands import KINDS
 from indexer.cli.output import Output
-from indexer.cli.parser import KINDS
-from indexer.cli.render import GLYPHS, aside, columns, fit, highlight, many, one_line, when, wrap
-from indexer.cli.resume import resume
 from indexer.config import Config
 from indexer.errors import UsageError
 from indexer.query import Filters, Query, parse
-from indexer.search import Hit, Results
+from indexer.ranking import Meaning
+from indexer.search import by_file as find_by_file
 from indexer.search import search as find
+from indexer.search import search_sessions
+from indexer.search import similar as find_similar
 from indexer.store import browse
 from indexer.store.connection import Connection
-from indexer.store.items import members
 from indexer.store.reads import reading
-from indexer.text import iso
-
-_SNIPPET_LINES = 3
-
-
-class _Group(NamedTuple):
-    session: browse.Session
-    hits: list[Hit]
 
 
 def search(args: Namespace, out: Output) -> int:
@@ -43,30 +36,76 @@ def search(args: Namespace, out: Output) -> int:
     """
     settings = config.load(args.home, args.roots)
     with reading(settings.home) as conn:
-        query = parse(" ".join(args.words), _filters(conn, settings, args))
-        results = find(conn, query)
-        groups = _grouped(conn, query, results.hits) if args.group else None
-    if out.as_json:
-        out.data(_answer(query, results, groups))
-    else:
-        _print(out, query, results, groups)
+        query = _query(conn, settings, args)
+        meaning = scope.meaning(settings, args.mode)
+        if args.group:
+            _by_session(conn, out, query, meaning, args.mode)
+        else:
+            hits.show(out, query, find(conn, query, meaning, args.mode))
     return 0
 
 
-def _filters(conn: Connection, settings: Config, args: Namespace) -> Filters:
+def by_type(args: Namespace, out: Output) -> int:
+    """Print observations of one type, the best first or, without words, the newest. Raises as `search`."""
+    args.type, args.mode, args.group = args.of, "hybrid", None
+    return search(args, out)
+
+
+def by_concept(args: Namespace, out: Output) -> int:
+    """The same of one concept."""
+    args.concept, args.mode, args.group = args.of, "hybrid", None
+    return search(args, out)
+
+
+def by_file(args: Namespace, out: Output) -> int:
+    """Print what touched a file: what answers the words first, then the rest, the newest first."""
+    settings = config.load(args.home, args.roots)
+    args.file = args.of
+    with reading(settings.home) as conn:
+        query = _query(conn, settings, args)
+        hits.show(out, query, find_by_file(conn, query, scope.meaning(settings, "hybrid")))
+    return 0
+
+
+def similar(args: Namespace, out: Output) -> int:
+    """Print what is like one result, itself left out. Raises NotFound."""
+    settings = config.load(args.home, args.roots)
+    with reading(settings.home) as conn:
+        row_id = scope.row_id(conn, args.id)
+        query = replace(_query(conn, settings, args), text=args.id)
+        hits.show(out, query, find_similar(conn, row_id, query.filters, scope.meaning(settings, "semantic")))
+    return 0
+
+
+def _by_session(conn: Connection, out: Output, query: Query, meaning: Meaning | None, mode: str) -> None:
+    results, groups = search_sessions(conn, query, meaning, mode)
+    by_id = {hit.id: hit for hit in results.hits}
+    found = [(browse.session(conn, group.row_id), group) for group in groups]
+    shown = [hits.Group(row, tuple(by_id[name] for name in group.hits), group.total) for row, group in found if row]
+    hits.show(out, query, results, shown)
+
+
+def _query(conn: Connection, settings: Config, args: Namespace) -> Query:
+    return parse(" ".join(args.words), filters(conn, settings, args))
+
+
+def filters(conn: Connection, settings: Config, args: Namespace) -> Filters:
+    """The options that narrow a search, where the command has them. Raises as `search`."""
     since, until = scope.window(args)
+    given = vars(args)
+    session = given.get("session")
     return Filters(
         project=scope.project_keys(conn, settings, args.project),
-        session=args.session and scope.one_session(conn, args.session).session,
-        kinds=_kinds(args.kind),
+        session=session and scope.one_session(conn, session).session,
+        kinds=_kinds(given.get("kind") or ()),
         since=since,
         until=until,
-        tool=args.tool,
-        file=args.file,
-        type=args.type,
-        concept=args.concept,
-        agent=args.agent,
-        platform=args.platform,
+        tool=given.get("tool"),
+        file=given.get("file"),
+        type=given.get("type"),
+        concept=given.get("concept"),
+        agent=given.get("agent"),
+        platform=given.get("platform"),
         limit=args.limit or settings.search_limit,
         offset=args.offset,
     )
@@ -81,110 +120,3 @@ def _kinds(given: Sequence[str]) -> tuple[str, ...] | None:
             hint = f"did you mean {close[0]}?" if close else f"kinds are {', '.join(KINDS)}"
             raise UsageError(f"there is no kind {name!r}", hint)
     return tuple(dict.fromkeys(names)) or None
-
-
-def _grouped(conn: Connection, query: Query, hits: Sequence[Hit]) -> list[_Group]:
-    """The sessions that show the hits, in the order of their best ones; with `--session` that one alone."""
-    groups: dict[int, _Group] = {}
-    for hit in hits:
-        for row_id in members(conn, hit.kind, int(hit.id.rpartition(":")[2])):
-            if row_id not in groups and (session := browse.session(conn, row_id)):
-                groups[row_id] = _Group(session, [])
-            groups[row_id].hits.append(hit)
-    only = query.filters.session
-    return [group for group in groups.values() if only in (None, group.session.session)]
-
-
-# --- for programs ------------------------------------------------------------------------------------
-
-
-def _answer(query: Query, results: Results, groups: list[_Group] | None) -> dict[str, object]:
-    answer: dict[str, object] = {
-        "query": query.text,
-        "limit": query.filters.limit,
-        "offset": query.filters.offset,
-        "results": [_hit_json(hit) for hit in results.hits],
-        "via": list(results.via),
-        "notes": list(results.notes),
-    }
-    if groups is not None:
-        answer["groups"] = [
-            views.session_json(group.session) | {"results": [hit.id for hit in group.hits]} for group in groups
-        ]
-    return answer
-
-
-def _hit_json(hit: Hit) -> dict[str, object]:
-    return {
-        "kind": hit.kind,
-        "id": hit.id,
-        "project": hit.project,
-        "project_key": hit.project_key,
-        "session": hit.session,
-        "session_title": hit.session_title or None,
-        "time": iso(hit.time),
-        "title": hit.title,
-        "snippet": hit.snippet,
-        "score": hit.score,
-        "source": views.place_json(hit.source),
-        "resume": resume(hit.platform, hit.session, hit.cwd),
-    }
-
-
-# --- for people --------------------------------------------------------------------------------------
-
-
-def _print(out: Output, query: Query, results: Results, groups: list[_Group] | None) -> None:
-    if groups is None:
-        names = views.project_names((hit.project, hit.project_key) for hit in results.hits)
-        blocks = [_hit_lines(hit, query, out, names) for hit in results.hits]
-    else:
-        shown = [(group.session.project, group.session.project_key) for group in groups]
-        names = views.project_names(shown + [(hit.project, hit.project_key) for hit in results.hits])
-        blocks = [_group_lines(group, query, out, names) for group in groups]
-    for number, block in enumerate(blocks):
-        out.lines([""] if number else [])
-        out.lines(block)
-    for note in results.notes:
-        out.note(f"note: {note}")
-    out.note(_summary(query, results))
-
-
-def _summary(query: Query, results: Results) -> str:
-    found, skipped = len(results.hits), query.filters.offset
-    if not found:
-        return "nothing found" if not skipped else f"nothing more found after the first {skipped:,}"
-    more = f"--offset {skipped + query.filters.limit} for more" if results.more else ""
-    return aside(many(found, "result"), more)
-
-
-def _group_lines(group: _Group, query: Query, out: Output, names: views.Names) -> Iterator[str]:
-    session = group.session
-    yield out.style.bold(fit(one_line(views.title(session)) or "(untitled)", out.width))
-    project = names[session.project, session.project_key]
-    about = aside(project, when(session.started), many(len(group.hits), "hit"))
-    yield out.style.dim(fit(about, out.width))
-    yield out.style.name(views.resume_text(session) or one_line(session.session))
-    for hit in group.hits:
-        yield from ("  " + line for line in _hit_lines(hit, query, out, names))
-
-
-def _hit_lines(hit: Hit, query: Query, out: Output, names: views.Names) -> Iterator[str]:
-    """Its id and title; what was found, a few lines of it; where and when."""
-    style = out.style
-    name = f"{GLYPHS.get(hit.kind, '·')} {hit.id}"
-    title = fit(one_line(hit.title), max(10, out.width - columns(name) - 4))
-    yield f"{style.name(name)}  {style.bold(title)}".rstrip()
-    for line in _snippet(hit, out.width - 4):
-        yield "  " + highlight(line, query.words, style)
-    yield "  " + style.dim(aside(names[hit.project, hit.project_key], when(hit.time), views.place_text(hit.source)))
-
-
-def _snippet(hit: Hit, width: int) -> list[str]:
-    """The snippet in a few lines; none when the title says the same."""
-    if one_line(hit.snippet) == one_line(hit.title):
-        return []
-    lines = wrap(one_line(hit.snippet), width)
-    if len(lines) > _SNIPPET_LINES:
-        lines = [*lines[: _SNIPPET_LINES - 1], fit(lines[_SNIPPET_LINES - 1] + " …", width)]
-    return [line for line in lines if line]

@@ -6,8 +6,9 @@ of the file that its owner was read from.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from indexer.store.browse import Session, session
@@ -41,7 +42,9 @@ OBSERVATION = """
 SELECT 'observation' AS kind, s.id AS session_db_id, NULL AS uuid, o.created_at_epoch AS time,
        o.prompt_number, o.type, o.title, o.subtitle, o.narrative, o.text, o.facts, o.concepts, o.files_read,
        o.files_modified,
-       o.generated_by_model AS model, o.occurrence_count AS occurrences, o.merged_into_project
+       o.generated_by_model AS model, o.occurrence_count AS occurrences, o.reinforcement_dates, o.merged_into_project,
+       (SELECT json_group_array('tool_use:' || l.tool_use_row) FROM observation_tool_uses l
+        WHERE l.observation_id = o.id) AS tool_uses
 FROM observations o JOIN sdk_sessions s ON s.memory_session_id = o.memory_session_id WHERE o.id = :id
 """
 SUMMARY = """
@@ -59,9 +62,11 @@ TURN_PROMPT = """
 SELECT id, prompt_text AS text FROM user_prompts
 WHERE session_db_id = :session AND prompt_number = :number AND prompt_kind = 'prompt'
 """
-MEMBERS = """
-SELECT x.session_db_id AS owner, r.session_db_id AS member
-FROM search_texts x LEFT JOIN session_records r ON r.uuid = x.uuid WHERE x.id = :id
+SHOWING = """
+SELECT x.id, x.session_db_id AS owner, r.session_db_id AS member
+FROM json_each(:ids) i CROSS JOIN search_texts x ON x.id = i.value
+LEFT JOIN session_records r ON r.uuid = x.uuid
+ORDER BY x.id, r.session_db_id
 """
 
 _PLACE = f"f.first_epoch, f.path, m.position, m.flags & {SIDECHAIN} AS sidechain"
@@ -240,11 +245,15 @@ def _act(row: sqlite3.Row) -> Act:
     return Act(kind, f"{kind}:{row_id}", time, text or "", tool, file, bool(is_error), bool(answered))
 
 
-def members(conn: Connection, kind: str, row_id: int) -> list[int]:
-    """Row ids of the sessions that show this row: its owner, then those that hold a copy, by row id."""
-    rows = conn.execute(MEMBERS, {"id": row_id * 8 + CODES[kind]}).fetchall()
-    copies = sorted(row["member"] for row in rows if row["member"] is not None)
-    return list(dict.fromkeys([*(row["owner"] for row in rows), *copies]))
+def showing(conn: Connection, ids: Sequence[int]) -> dict[int, list[int]]:
+    """By id of search_texts: row ids of the sessions that show the row, its owner first, then those that
+    hold a copy."""
+    found: dict[int, dict[int, None]] = {}
+    for row in conn.execute(SHOWING, {"ids": json.dumps(list(ids))}):
+        sessions = found.setdefault(row["id"], {row["owner"]: None})
+        if row["member"] is not None:
+            sessions[row["member"]] = None
+    return {row_id: list(sessions) for row_id, sessions in found.items()}
 
 
 def course(conn: Connection, session_row_id: int) -> list[Step]:

@@ -27,9 +27,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from indexer.store import listing
-from indexer.store.filters import ANYTHING, Term, Wanted, codes, where
+from indexer.store.filters import ANYTHING, Term, Wanted, Where, codes, where
 from indexer.store.reads import Connection
 
+_UNFILTERED = Where(ANYTHING, {})
 FEW_WORDS = 3
 RAREST = 12
 COMMON = 2_000, 10
@@ -37,6 +38,7 @@ COMMON = 2_000, 10
 TOGETHER = 40_000
 RANKED = 10_000
 LAST_STORED = 2_000
+PAGE, LONG = 20, 200
 
 _RANK = "bm25(search_fts, 3.0, 1.0)"
 _JOINED = f"""
@@ -49,10 +51,17 @@ RANKED_ROWS = f"{_JOINED} ORDER BY score, time DESC, s.id LIMIT :limit"
 LAST_ROWS = f"""
 SELECT *, count(*) OVER () AS ranked FROM ({_JOINED} ORDER BY search_fts.rowid DESC LIMIT :last)
 ORDER BY score, time DESC, id LIMIT :limit"""
+HOLDERS = """
+SELECT s.id FROM search_fts CROSS JOIN search_texts s ON s.id = search_fts.rowid
+WHERE search_fts MATCH :match AND search_fts.rowid % 8 IN ({codes}) AND {where} LIMIT :limit"""
+MATCHING = """
+SELECT rowid FROM search_fts WHERE search_fts MATCH :match AND +rowid IN (SELECT value FROM json_each(:ids))"""
 TOP_ROWS = f"""
 SELECT rowid, {_RANK} AS score FROM search_fts WHERE search_fts MATCH :match ORDER BY score LIMIT :limit"""
 TIMES = """
 SELECT s.id, s.created_at_epoch FROM json_each(:ids) i CROSS JOIN search_texts s ON s.id = i.value"""
+BEGINNINGS = """
+SELECT s.id, substr(s.body, 1, 200) FROM json_each(:ids) i CROSS JOIN search_texts s ON s.id = i.value"""
 COUNT = "SELECT count(*) FROM (SELECT 1 FROM search_fts WHERE search_fts MATCH :match LIMIT :limit)"
 LAST_TEXT = "SELECT id, substr(body, 1, 400) FROM search_texts WHERE body <> '' ORDER BY id DESC LIMIT 1"
 HOLDS = "SELECT 1 FROM search_fts WHERE search_fts MATCH :match AND rowid = :id"
@@ -80,16 +89,17 @@ class Found(NamedTuple):
     more: bool
 
 
-def match(conn: Connection, query: Wanted, limit: int, offset: int = 0) -> Found:
+def match(conn: Connection, query: Wanted, limit: int, offset: int = 0, *, tiers: bool = True) -> Found:
     """Rows that answer the query, from the `offset`-th best on. Without words: the newest that pass the
-    filters. Raises what SQLite raises, but for a missing or damaged index."""
+    filters. tiers: rows with all words first; without, every score is of one kind and may be combined
+    with others. Raises what SQLite raises, but for a missing or damaged index."""
     end = offset + limit
     need = end + 1  # the one beyond tells whether there is more
     try:
         if not query.terms:
             ids = _newest(conn, query, need)
             return Found(_unranked(ids[offset:end]), "newest", (), len(ids) > end)
-        rows, notes = _search(conn, query, need)
+        rows, notes = _search(conn, query, need, FEW_WORDS if tiers or not _loosened(query.terms) else 0)
         if rows or _index_answers(conn):
             return Found(tuple(rows[offset:end]), "lexical", notes, len(rows) > end)
     except sqlite3.DatabaseError as error:
@@ -98,6 +108,57 @@ def match(conn: Connection, query: Wanted, limit: int, offset: int = 0) -> Found
     ids, whole = listing.scan(conn, query, need)
     notes = (_NO_INDEX,) if whole else (_NO_INDEX, _STOPPED)
     return Found(_unranked(ids[offset:end]), "scan", notes, len(ids) > end)
+
+
+def times(conn: Connection, ids: Sequence[int]) -> dict[int, int | None]:
+    """When the rows with these ids were written, in epoch milliseconds."""
+    return {row[0]: row[1] for row in conn.execute(TIMES, {"ids": json.dumps(list(ids))})}
+
+
+def beginnings(conn: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """How the search texts of the rows with these ids begin."""
+    return dict(conn.execute(BEGINNINGS, {"ids": json.dumps(list(ids))}).fetchall())
+
+
+def bound(query: Wanted) -> bool:
+    """Whether the query says what every hit must hold, or must not: then nearness alone is no hit."""
+    return bool(query.excluded) or any(term.required for term in query.terms)
+
+
+def holders(conn: Connection, query: Wanted, limit: int) -> list[int] | None:
+    """Ids of all rows that meet the filters and a `bound` query's conditions; None when they are more
+    than `limit`, or when nothing is required and they are left to `holding`."""
+    required = [f"({term.match})" for term in query.terms if term.required]
+    if not required:
+        return None
+    statement, values = _filtered(HOLDERS, query, _without(query, " AND ".join(required)), limit + 1)
+    ids = _ids(conn, statement, values)
+    return ids if len(ids) <= limit else None
+
+
+def holding(conn: Connection, query: Wanted, ids: Sequence[int]) -> set[int]:
+    """Those of `ids` that hold what a `bound` query requires, and nothing that it leaves out."""
+    kept = set(ids)
+    for term in query.terms:
+        if term.required:
+            kept &= _matching(conn, term.match, ids)
+    for term in query.excluded:
+        kept -= _matching(conn, term.match, ids)
+    return kept
+
+
+def _matching(conn: Connection, expression: str, ids: Sequence[int]) -> set[int]:
+    return set(_ids(conn, MATCHING, {"match": expression, "ids": json.dumps(list(ids))}))
+
+
+def _ids(conn: Connection, statement: str, values: dict[str, object]) -> list[int]:
+    """The first column; empty where the index is missing or damaged."""
+    try:
+        return [row[0] for row in conn.execute(statement, values)]
+    except sqlite3.DatabaseError as error:
+        if not _is_of_the_index(error):
+            raise
+        return []
 
 
 def _newest(conn: Connection, query: Wanted, need: int) -> list[int]:
@@ -128,10 +189,11 @@ def _index_answers(conn: Connection) -> bool:
     return conn.execute(HOLDS, values).fetchone() is not None
 
 
-def _search(conn: Connection, query: Wanted, need: int) -> tuple[list[Match], tuple[str, ...]]:
+def _search(conn: Connection, query: Wanted, need: int, few: int) -> tuple[list[Match], tuple[str, ...]]:
+    """The best rows. few: up to so many words, rows with all of them come first."""
     first: list[Match] = []
     notes: tuple[str, ...] = ()
-    if len(query.terms) <= FEW_WORDS:
+    if len(query.terms) <= few:
         expression = _without(query, query.all)
         if _count(conn, expression, RANKED) > RANKED:
             first, more = _last_stored(conn, query, expression, need)
@@ -163,12 +225,16 @@ def _without(query: Wanted, expression: str) -> str:
 
 
 def _ranked(conn: Connection, query: Wanted, expression: str, limit: int) -> list[Match]:
-    condition, values = _asked(query, expression, limit)
-    rows = _unfiltered(conn, expression, limit) if condition == ANYTHING else None
+    statement, values = _filtered(RANKED_ROWS, query, expression, limit)
+    rows = _unfiltered(conn, expression, limit) if where(query.filters) == _UNFILTERED else None
     if rows is None:
-        statement = RANKED_ROWS.format(codes=", ".join(map(str, codes(query.filters))), where=condition)
         rows = conn.execute(statement, values).fetchall()
     return [Match(row[0], -row[1]) for row in rows]
+
+
+def _filtered(statement: str, query: Wanted, expression: str, limit: int) -> tuple[str, dict[str, object]]:
+    condition, values = _asked(query, expression, limit)
+    return statement.format(codes=", ".join(map(str, codes(query.filters))), where=condition), values
 
 
 def _asked(query: Wanted, expression: str, limit: int) -> tuple[str, dict[str, object]]:
@@ -180,13 +246,15 @@ def _asked(query: Wanted, expression: str, limit: int) -> tuple[str, dict[str, o
 
 def _unfiltered(conn: Connection, expression: str, limit: int) -> list[tuple[int, float, int | None]] | None:
     """The best rows without a look at the others' times, at half the cost; None when the last place is
-    shared, so that times decide who has it."""
+    shared, so that times decide who has it. In a list much longer than a page, whose end counts for
+    nothing, only when the place of the first page's end is shared with it."""
     best = conn.execute(TOP_ROWS, {"match": expression, "limit": limit + 1}).fetchall()
-    if len(best) > limit and best[limit - 1][1] == best[limit][1]:
+    last = limit if limit < LONG else PAGE
+    if len(best) > limit and best[last - 1][1] == best[limit][1]:
         return None
     scores = {row[0]: row[1] for row in best[:limit]}
-    times = conn.execute(TIMES, {"ids": json.dumps(list(scores))})
-    return sorted(((row[0], scores[row[0]], row[1]) for row in times), key=_order)
+    rows = [(row_id, scores[row_id], time) for row_id, time in times(conn, list(scores)).items()]
+    return sorted(rows, key=_order)
 
 
 def _last_stored(conn: Connection, query: Wanted, expression: str, limit: int) -> tuple[list[Match], bool]:

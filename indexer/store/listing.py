@@ -63,6 +63,11 @@ _Place: TypeAlias = tuple[bool, int, int]
 """Where a row stands in the list: undated, time backwards, id."""
 
 
+def kept_codes(conn: Connection) -> set[int]:
+    """Codes of the tables that hold any row."""
+    return {code for code, table in enumerate(TABLES) if conn.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()}
+
+
 def newest(conn: Connection, filters: Filters, condition: Where, limit: int) -> list[int]:
     """Ids of the newest rows that meet the condition, undated ones last; equal times by id."""
     found: list[_Place] = []

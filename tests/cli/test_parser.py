@@ -1,54 +1,18 @@
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
+from grammar import COMMANDS, argv
 
-from indexer.cli.parser import _OPTIONS, KINDS, build_parser, parse
+from indexer.cli.commands import KINDS
+from indexer.cli.parser import _OPTIONS, parse
 from indexer.errors import UsageError
 
-
-def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Every command that can be carried out: its words, its parser."""
-    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    for action in found:
-        for name, sub in action.choices.items():
-            below = list(leaves(sub))
-            yield from ((f"{name} {deeper}", leaf) for deeper, leaf in below) if below else [(name, sub)]
-
-
-COMMANDS = dict(leaves(build_parser()))
 FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
-    "platform=claude group=session"
+    "platform=claude group=session mode=lexical"
 )
-EXAMPLES = {
-    "show": ["prompt:1"],
-    "archive restore": ["--all", "--to", "/back"],
-    "forget": ["--session", "s"],
-}
-
-
-def argv(command: str, *more: str) -> list[str]:
-    return [*command.split(), *EXAMPLES.get(command, []), *more]
-
-
-def test_the_commands() -> None:
-    assert set(COMMANDS) == {
-        *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
-        *("archive status", "archive restore", "archive prune", "forget"),
-        *("config show", "config path", "config init"),
-        *("vectors status", "vectors sync", "vectors rebuild", "vectors serve"),
-    }
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_leads_to_a_function(command: str) -> None:
-    module, _, function = parse(argv(command)).run.partition(":")
-    assert callable(getattr(import_module(module), function))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -109,6 +73,36 @@ def test_words_of_a_search(given: str, words: list[str]) -> None:
     assert parse(["search", *given.split()]).words == words
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("timeline a --before 2 b -c", ["a", "b", "-c"]),
+        ("by-file a.ts x --limit 3 y -z", ["x", "y", "-z"]),
+        ("by-type bugfix -- --json", ["json"]),
+        ("by-concept gotcha", []),
+        ("similar prompt:1", []),
+    ],
+)
+def test_words_of_other_commands_that_find(given: str, words: list[str]) -> None:
+    assert parse(given.split()).words == words
+
+
+@pytest.mark.parametrize("command", ["search", "timeline", "similar", "by-file", "by-type", "by-concept"])
+def test_what_finds_can_be_narrowed(command: str) -> None:
+    given = ["--project", "p", "--kind", "prompt", "--since", "3d", "--session", "s", "--tool", "Bash"]
+    args = parse(argv(command, *given))
+    assert (args.project, args.kind, args.since, args.session, args.tool) == ("p", ["prompt"], "3d", "s", "Bash")
+
+
+def test_a_search_is_hybrid_unless_told() -> None:
+    assert parse(["search", "x"]).mode == "hybrid"
+
+
+def test_a_timeline_shows_five_of_each_side_unless_told() -> None:
+    args = parse(["timeline", "prompt:1", "--after", "0"])
+    assert (args.before, args.after) == (5, 0)
+
+
 def test_words_keep_their_order_between_options() -> None:
     args = parse(["search", "a", "--kind", "prompt", "b", "--json", "-c", "d", "--kind", "shell,command"])
     assert (args.words, args.kind, args.json) == (["a", "b", "-c", "d"], ["prompt", "shell,command"], True)
@@ -121,7 +115,11 @@ def test_filters_of_a_search_can_all_be_combined() -> None:
 
 
 def test_every_option_of_search_can_be_suggested() -> None:
-    in_help = set(re.findall(r"(?<!\S)--[a-z]+", COMMANDS["search"].format_help()))
+    in_help = {
+        option
+        for command in ("search", "timeline")
+        for option in re.findall(r"(?<!\S)--[a-z]+", COMMANDS[command].format_help())
+    }
     assert in_help - {"--help"} == set(_OPTIONS)
 
 
@@ -150,6 +148,8 @@ def test_explain_means_here_unless_told() -> None:
         ("show a b", "not understood: b", "show --help"),
         ("status --jsn", "not understood: --jsn", "status --help"),
         ("search x --projct y", "search has no option --projct", "did you mean --project?"),
+        ("timeline x --befor 2", "timeline has no option --befor", "did you mean --before?"),
+        ("search x --mode vector", "invalid choice: 'vector'", ""),
         ("search x --zzz=1", "search has no option --zzz", "after `--` all are words"),
         ("search x --limit 0", "'0' is not a whole number from 1 up", "search --help"),
         ("search x --limit ten", "'ten' is not a whole number", ""),

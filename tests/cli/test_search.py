@@ -306,3 +306,61 @@ def test_times_name_the_zone_of_the_reader(ask: Any, monkeypatch: pytest.MonkeyP
 def test_long_snippets_are_cut_to_a_few_lines(ask: Any, edit: Any) -> None:
     edit("UPDATE user_prompts SET prompt_text = prompt_text || ? WHERE id = 1", " word" * 400)
     assert len(ask("search", "fire").out.splitlines()) <= 6
+
+
+# --- relatives
+
+
+def hits(answer: Any) -> list[str]:
+    assert (answer.code, answer.json["schema_version"]) == (0, 1)
+    return [hit["id"] for hit in answer.json["results"]]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "semantic"])
+def test_every_mode_answers_without_vectors(ask: Any, mode: str) -> None:
+    assert "prompt:1" in hits(ask("search", "auth timeout", "--mode", mode, "--json"))
+
+
+def test_observations_of_a_type(ask: Any) -> None:
+    kind = ask("show", "observation:1", "--json").json["item"]["content"]["type"]
+    assert hits(ask("by-type", kind, "--json")) == ["observation:1"]
+    assert hits(ask("by-type", kind, "timeout", "--json")) == ["observation:1"]
+    assert hits(ask("by-type", kind, "zzzz", "--json")) == []
+    assert hits(ask("by-type", "nowhere", "--json")) == []
+
+
+def test_observations_with_a_concept(ask: Any, edit: Any) -> None:
+    edit("""UPDATE observations SET concepts = '["gotcha"]' WHERE id = 1""")
+    assert hits(ask("by-concept", "gotcha", "--json")) == ["observation:1"]
+    assert hits(ask("by-concept", "other", "--json")) == []
+
+
+def test_what_touched_a_file(ask: Any, edit: Any) -> None:
+    edit("UPDATE tool_uses SET file_path = '/home/dev/work/shop-api/auth.ts' WHERE id IN (1, 2)")
+    assert set(hits(ask("by-file", "auth.ts", "--json", "--kind", "tool_use"))) == {"tool_use:1", "tool_use:2"}
+    assert hits(ask("by-file", "auth.ts", "timeout", "--json", "--kind", "tool_use"))[0] == "tool_use:1"
+    assert hits(ask("by-file", "nowhere.ts", "--json")) == []
+
+
+def test_what_is_like_a_result(ask: Any) -> None:
+    found = hits(ask("similar", "prompt:1", "--json"))
+    assert "prompt:1" not in found
+    assert "tool_use:1" in found
+    assert hits(ask("similar", "prompt:1", "--json", "--limit", "1")) == found[:1]
+
+
+@pytest.mark.parametrize("name", ["prompt:99", "prompt:x", "nothing:1", "8c1f"])
+def test_nothing_is_like_what_is_not_there(ask: Any, name: str) -> None:
+    answer = ask("similar", name, "--json")
+    assert (answer.code, answer.json["error"]["message"]) == (1, f"there is no {name!r}")
+
+
+@pytest.mark.parametrize("command", ["similar prompt:1", "by-type discovery", "by-file auth.ts", "by-concept x"])
+def test_relatives_speak_to_people_too(ask: Any, command: str) -> None:
+    answer = ask(*command.split())
+    assert (answer.code, answer.err.splitlines()[-1].endswith(("found", "result", "results"))) == (0, True)
+
+
+def test_a_page_of_groups_counts_sessions(ask: Any) -> None:
+    answer = ask("search", "timeout", "--group", "session", "--limit", "1")
+    assert answer.err.splitlines()[-1] == "1 session · --offset 1 for more"

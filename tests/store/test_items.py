@@ -90,18 +90,18 @@ def test_a_row_without_membership_has_no_place(memory: sqlite3.Connection) -> No
 
 
 def test_a_copied_row_is_shown_by_both_sessions(memory: sqlite3.Connection) -> None:
-    assert items.members(memory, "prompt", 1) == [1, 2]
-    assert items.members(memory, "tool_use", 2) == [1]
+    prompt, tool_use = 1 * 8, 2 * 8 + 2
+    assert items.showing(memory, [tool_use, prompt]) == {prompt: [1, 2], tool_use: [1]}
 
 
 def test_the_owner_comes_first(memory: sqlite3.Connection) -> None:
     memory.execute("UPDATE search_texts SET session_db_id = 2 WHERE uuid = 'p1'")
-    assert items.members(memory, "prompt", 1) == [2, 1]
+    assert items.showing(memory, [8]) == {8: [2, 1]}
 
 
 def test_what_has_no_record_is_shown_by_its_owner(memory: sqlite3.Connection) -> None:
-    assert items.members(memory, "observation", 1) == [1]
-    assert items.members(memory, "summary", 99) == []
+    observation, nothing = 1 * 8 + 3, 99 * 8 + 4
+    assert items.showing(memory, [observation, nothing]) == {observation: [1]}
 
 
 # --- the course of a session

@@ -341,7 +341,14 @@ def test_a_reader_that_may_not_write_can_search(memory: Searchable) -> None:
 
 
 def test_no_statement_walks_the_texts(memory: Searchable) -> None:
-    for statement in (lexical.RANKED_ROWS, lexical.LAST_ROWS, lexical.TOP_ROWS, lexical.COUNT, lexical.TIMES):
+    for statement in (
+        lexical.RANKED_ROWS,
+        lexical.LAST_ROWS,
+        lexical.TOP_ROWS,
+        lexical.COUNT,
+        lexical.TIMES,
+        lexical.HOLDERS,
+    ):
         sql = statement.format(codes="0", where="s.kind = 'prompt'")
         values = dict.fromkeys(re.findall(r":([a-z]+)", sql), "1")
         steps = [row["detail"] for row in memory.conn.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
@@ -351,3 +358,78 @@ def test_no_statement_walks_the_texts(memory: Searchable) -> None:
 def test_match_needs_no_more_than_the_words_and_filters(talk: Searchable) -> None:
     found = lexical.match(talk.conn, parse("itgc", Filters(limit=1)), 10)
     assert found == ((lexical.Match(32, found.matches[0].score),), "lexical", (), False)
+
+
+# --- for rankings that are combined
+
+
+def test_without_tiers_all_scores_are_of_one_kind(memory: Searchable) -> None:
+    both = memory.prompt("an auth timeout among very many other words that were said here and there")
+    one = memory.prompt("timeout timeout timeout")
+    query = parse("auth timeout")
+    assert [row.id for row in lexical.match(memory.conn, query, 5).matches] == [both, one]
+    rows = lexical.match(memory.conn, query, 5, tiers=False).matches
+    assert {row.id for row in rows} == {both, one}
+    assert [row.score for row in rows] == sorted((row.score for row in rows), reverse=True)
+
+
+def test_without_tiers_a_chinese_word_is_its_bigrams(memory: Searchable) -> None:
+    whole, half = memory.prompt("修改项目配置"), memory.prompt("项目很大")
+    assert {row.id for row in lexical.match(memory.conn, parse("项目配置"), 5, tiers=False).matches} == {whole, half}
+
+
+def test_without_tiers_one_common_word_is_still_bounded(memory: Searchable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "RANKED", 5)
+    for _ in range(9):
+        memory.prompt("timeout")
+    assert lexical.match(memory.conn, parse("timeout"), 5, tiers=False).matches
+
+
+@pytest.mark.parametrize(("typed", "is_bound"), [("a b", False), ('"a b"', True), ("a -b", True), ("title:a", True)])
+def test_a_query_that_requires_or_excludes_is_bound(typed: str, is_bound: bool) -> None:
+    assert lexical.bound(parse(typed)) is is_bound
+
+
+def test_holders_are_all_rows_that_meet_the_conditions(talk: Searchable) -> None:
+    everything = [row["id"] for row in talk.conn.execute("SELECT id FROM search_texts")]
+    for typed in ('"claude-mem worker"', '"项目配置"', '"nowhere"', '"timeout" -foo', '"died" "worker"'):
+        query = parse(typed)
+        holders = lexical.holders(talk.conn, query, 10)
+        assert holders is not None
+        assert set(holders) == lexical.holding(talk.conn, query, everything)
+
+
+def test_holders_meet_the_filters(talk: Searchable) -> None:
+    assert lexical.holders(talk.conn, parse('"worker"', Filters(kinds=("assistant",))), 10) == []
+
+
+def test_more_holders_than_asked_for_are_not_listed(memory: Searchable) -> None:
+    for _ in range(4):
+        memory.prompt("auth timeout")
+    assert lexical.holders(memory.conn, parse('"auth timeout"'), 3) is None
+    assert lexical.holders(memory.conn, parse("auth -x"), 3) is None
+
+
+def test_of_given_rows_those_with_what_is_left_out_go(memory: Searchable) -> None:
+    a, b = memory.prompt("auth timeout"), memory.prompt("auth redis")
+    assert lexical.holding(memory.conn, parse("auth -redis"), [a, b]) == {a}
+
+
+def test_times_of_rows(memory: Searchable) -> None:
+    row, undated = memory.prompt("a"), memory.prompt("b", time=None)
+    assert lexical.times(memory.conn, [undated, row, 8_000]) == {row: NOON + 1000, undated: None}
+
+
+def test_of_very_many_equals_the_newest_are_listed(memory: Searchable) -> None:
+    rows = [memory.prompt("auth timeout") for _ in range(lexical.LONG + 50)]
+    found = lexical.match(memory.conn, parse("auth timeout"), lexical.LONG, tiers=False).matches
+    assert [row.id for row in found] == rows[: -lexical.LONG - 1 : -1]
+
+
+def test_the_end_of_a_long_list_is_not_asked_for_twice(memory: Searchable) -> None:
+    for i in range(lexical.LONG + 50):
+        memory.prompt("auth timeout" if i > lexical.LONG else "auth and others")
+    asked: list[str] = []
+    memory.conn.set_trace_callback(asked.append)
+    lexical.match(memory.conn, parse("auth timeout"), lexical.LONG, tiers=False)
+    assert [sql for sql in asked if "created_at_epoch AS time" in sql] == []

@@ -107,3 +107,10 @@ def test_projects_are_found_by_jumps_in_an_index(memory: Searchable, table: str)
 def test_a_project_without_rows_lists_nothing(memory: Searchable) -> None:
     assert memory.found("") == []
     assert memory.found("", project=("/nowhere",)) == []
+
+
+def test_which_tables_hold_rows(memory: Searchable) -> None:
+    assert listing.kept_codes(memory.conn) == set()
+    memory.prompt("a")
+    memory.summary("b")
+    assert listing.kept_codes(memory.conn) == {0, 4}
