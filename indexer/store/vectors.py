@@ -3,7 +3,7 @@
 See vectors.sql for the tables and why they stand in a file of their own. Everything that belongs together
 commits together, so that a kill at any moment leaves either the row as it was or the row as it is.
 
-Room: 1.0 kB a document and model, 0.3 kB for the rest (benchmarks/vectors.py).
+Room: 1.2 kB a document and model, all tables together, and a log of up to 4 MB (benchmarks/vectors.py).
 """
 
 from __future__ import annotations
