@@ -8,9 +8,12 @@ system) of a process of its own, the median of the rounds; all rows of a round r
 so that a busy machine slows them alike. Absolute seconds mean little; compare the column `x`.
 
   floor       for line in file: orjson.loads(line)
-  core        a new memory without search texts: parse, extract, store, indexes
-  full        the same with search texts and the full-text index
-  archive     the same with the archive: what `rescan` does; what it adds to `full` is the archive's write cost
+  redact      for line in file: Redactor.line(line), nothing else
+  core        a new memory without search texts and redaction: parse, extract, store, indexes
+  unredacted  the same with search texts and the full-text index
+  full        the same with redaction too
+  archive     the same with the archive: what `rescan` does to capture; what it adds to `full` is the archive's cost
+  memory      what observations and summaries add to that: `full` again and compressing, less `full`
   unchanged   `rescan` again
   replay      every file read again from 0 into the filled memory
   rebuild     `rescan --rebuild` with every transcript at hand
@@ -34,13 +37,16 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from indexer import config
-from indexer.app import redact, rescan, source
+from indexer import compress, config
+from indexer.app import compressor, rescan, source
 from indexer.archive.keep import Archive
 from indexer.files.discover import discover
 from indexer.ingest import BULK, Ingest
 from indexer.project import Resolver
-from indexer.store import bulk
+from indexer.redact import Redactor
+from indexer.store import bulk, redaction
+from indexer.store.connection import transaction
+from indexer.store.sessions import complete_idle
 
 
 class Cost(NamedTuple):
@@ -57,31 +63,61 @@ def floor(root: Path, _: Path) -> None:
                 orjson.loads(line)
 
 
+class Blind(Redactor):
+    """Lets every line pass."""
+
+    def line(self, data: bytes) -> bytes:
+        return data
+
+
+def redact(root: Path, _: Path) -> None:
+    redactor = Redactor()
+    for path in root.rglob("*.jsonl"):
+        with path.open("rb", buffering=1 << 20) as file:
+            for line in file:
+                redactor.line(line)
+
+
 def core(root: Path, home: Path) -> None:
-    _load(root, home, index_text=False)
+    _load(root, home, Blind(), index_text=False)
+
+
+def unredacted(root: Path, home: Path) -> None:
+    _load(root, home, Blind(), index_text=True)
 
 
 def full(root: Path, home: Path) -> None:
-    _load(root, home, index_text=True)
+    _load(root, home, Redactor(), index_text=True)
 
 
 def archive(root: Path, home: Path) -> None:
-    _load(root, home, index_text=True, archived=True)
+    _load(root, home, Redactor(), index_text=True, archived=True)
 
 
-def _load(root: Path, home: Path, *, index_text: bool, archived: bool = False) -> None:
+def remembering(root: Path, home: Path) -> None:
+    _load(root, home, Redactor(), index_text=True, remember=True)
+
+
+def _load(
+    root: Path, home: Path, redactor: Redactor, *, index_text: bool, archived: bool = False, remember: bool = False
+) -> None:
     shutil.rmtree(home, ignore_errors=True)
     gc.disable()  # as rescan does
     conn = bulk.open_side(home)
+    redaction.adopt(conn, redactor.rules)
     reader = source()
-    kept = Archive(conn, home, redact, lazily=True) if archived else None
+    kept = Archive(conn, home, lazily=True) if archived else None
     if kept is not None:
         kept.idle_before = time.time_ns()  # nobody writes to a tree that was generated
-    read = Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK, archive=kept)
+    read = Ingest(conn, reader, Resolver(), index_text=index_text, limit=BULK, redactor=redactor, archive=kept)
     for _ in read.run(discover([str(root)], reader)):
         pass
     if kept is not None:
         kept.shelf.sync()
+    if remember:
+        with transaction(conn):
+            complete_idle(conn, 1 << 60)
+        compress.all_of(conn, compressor())
     bulk.publish(conn, home)
 
 
@@ -107,8 +143,8 @@ def rebuild(root: Path, home: Path) -> None:
 
 
 MEASURES: dict[str, Callable[[Path, Path], None]] = {
-    "floor": floor, "core": core, "full": full, "archive": archive, "unchanged": unchanged, "replay": replay,
-    "rebuild": rebuild,
+    "floor": floor, "redact": redact, "core": core, "unredacted": unredacted, "full": full, "archive": archive,
+    "with memory": remembering, "unchanged": unchanged, "replay": replay, "rebuild": rebuild,
 }  # fmt: skip
 
 
@@ -162,7 +198,8 @@ def table(tree: Path, rounds: int) -> Iterator[str]:
     yield f"{tree}: {size / 1e6:.0f} MB; database {database / 1e6:.0f} MB; medians of {rounds}"
     yield f"archive: {kept / 1e6:.0f} MB, {kept / size:.3f} x the transcripts"
     yield f"{'':12}{'CPU s':>9}{'s/GB':>8}{'x':>8}{'RSS MB':>9}"
-    for name, runs in costs.items():
+    added = [Cost(a.cpu - b.cpu, a.rss) for a, b in zip(costs["with memory"], costs["full"], strict=True)]
+    for name, runs in {**costs, "memory": added}.items():
         cpu = statistics.median(run.cpu for run in runs)
         rss = statistics.median(run.rss for run in runs)
         yield f"{name:12}{cpu:9.3f}{cpu / size * 1e9:8.2f}{cpu / least:8.2f}{rss:9.0f}"

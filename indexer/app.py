@@ -5,23 +5,35 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from indexer import control, events
+from indexer import compress as compressing
+from indexer import control, events, renewal
 from indexer import forget as forgetting
 from indexer import rescan as rescanning
 from indexer.archive.sink import ArchiveSink
+from indexer.compressors.base import Compressor
+from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.embedders.base import Embedder, NoEmbedder, Spec
 from indexer.errors import Busy
+from indexer.notify import Notifier
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store.connection import WriterLock, open_writer, translated
+from indexer.store import duplicates, recall
+from indexer.store.connection import Connection, WriterLock, open_writer, transaction, translated
 from indexer.store.migrations import migrate
+from indexer.store.reads import reading
+
+if TYPE_CHECKING:
+    from indexer.doctor import Finding
+
+WAIT_SECONDS = 5.0
+"""Between two tries for the right to write, under a service manager."""
 
 
 def source() -> Source:
@@ -29,9 +41,9 @@ def source() -> Source:
     return ClaudeCode()
 
 
-def redact(line: bytes) -> bytes:
-    """What becomes of a transcript's line before it is archived: nothing, so far."""
-    return line
+def compressor() -> Compressor:
+    """What turns are made into memory with: rules, which cost nothing and leave the machine never."""
+    return Rules()
 
 
 def sinks(config: Config) -> tuple[forgetting.Sink, ...]:
@@ -44,25 +56,96 @@ def rescan(
 ) -> rescanning.Report:
     """See rescan.rescan."""
     return rescanning.rescan(
-        config, source(), dict(os.environ), tell, rebuild=rebuild, redact=redact, sinks=sinks(config)
+        config, source(), dict(os.environ), tell, rebuild=rebuild, sinks=sinks(config), compressor=compressor()
     )
 
 
+def redact(config: Config) -> renewal.Report:
+    """See renewal.renew."""
+    return renewal.renew(config)
+
+
+def doctor(config: Config, env: Mapping[str, str]) -> list[Finding]:
+    """See doctor.examine."""
+    from indexer.doctor import Patient, examine  # noqa: PLC0415  nobody else needs it
+
+    return examine(Patient(config, source(), env))
+
+
+def compress(config: Config) -> compressing.Done:
+    """Make memory of what is pending. Raises Busy, NoDatabase, CorruptDatabase, NewerDatabase."""
+    with _writing(config) as conn:
+        return compressing.all_of(conn, compressor(), merge=config.dedup_enabled)
+
+
+def scan(config: Config) -> int:
+    """Compare the titles of every project; returns how many pairs are alike. Raises as `compress`."""
+    with _writing(config) as conn, transaction(conn):
+        return sum(compressing.propose(conn, key) for key in recall.project_keys(conn))
+
+
+def decide(config: Config, first: int, second: int, *, merge: bool) -> bool:
+    """Keep what a person decided on a pair of observations; False if they are no candidates."""
+    with _writing(config) as conn, transaction(conn):
+        return duplicates.decide(conn, first, second, merge=merge)
+
+
+@contextmanager
+def _writing(config: Config) -> Iterator[Connection]:
+    """The present database for writing, by this process alone."""
+    with reading(config.home):
+        pass  # there is a memory, and it can be read
+    lock = WriterLock(config.home)
+    try:
+        with translated():
+            conn = open_writer(config.home)
+            try:
+                migrate(conn)
+                yield conn
+            finally:
+                conn.close()
+    finally:
+        lock.release()
+
+
 def watch(config: Config, stop: threading.Event) -> None:
-    """Follow the transcripts until `stop` is set. Raises Busy when another process does."""
+    """Follow the transcripts until `stop` is set. Raises Busy when another process does, unless a service
+    manager runs us: it would give up after a few tries, so there we wait for the other to end."""
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
     from indexer.worker.supervisor import Supervisor  # noqa: PLC0415  as above
 
     events.configure(config.log_level, config.log_format)
+    notifier = Notifier()
     vectors = None if config.vectors_store == "none" else Supervisor(config.home)
-    Daemon(config, source(), dict(os.environ), redact=redact, sinks=sinks(config), vectors=vectors).run(stop)
+    while not stop.is_set():
+        try:
+            daemon = Daemon(
+                config, source(), dict(os.environ), sinks=sinks(config), compressor=compressor(), vectors=vectors
+            )
+        except Busy as error:
+            if not notifier.managed:
+                raise
+            events.busy(str(error))
+            notifier.waiting(str(error), WAIT_SECONDS * 6)
+            stop.wait(WAIT_SECONDS)
+        else:
+            daemon.run(stop)
+            return
 
 
 def forget(config: Config, sessions: Sequence[str], records: Sequence[str]) -> bool:
-    """Forget sessions and records (see forget.forget), through the running service if there is one.
+    """Forget sessions and records (see forget.forget), through the running service if there is one, then
+    their vectors. Returns whether no byte is left.
 
     Raises Busy when another process writes that is no service, or the service has gone meanwhile: what it
     had begun is then done by whoever writes next."""
+    from indexer.worker.forgetting import forget as forget_vectors  # noqa: PLC0415  nobody else needs it
+
+    finished = _forget_rows(config, sessions, records)
+    return forget_vectors(config.home) and finished
+
+
+def _forget_rows(config: Config, sessions: Sequence[str], records: Sequence[str]) -> bool:
     try:
         lock = WriterLock(config.home)
     except Busy as busy:

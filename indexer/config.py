@@ -26,6 +26,7 @@ import platformdirs
 from indexer import share
 from indexer.errors import ConfigError, UsageError
 from indexer.project import Environment, Resolver, fold
+from indexer.redact import UserRule, compiled_pattern, user_rule
 
 APP = "transcript-indexer"
 PREFIX = "TRANSCRIPT_INDEXER_"
@@ -58,7 +59,14 @@ class Config:
     archive_max_mb: int
     archive_keep_days: int
     excluded: tuple[str, ...]
+    redact_allow: tuple[str, ...]
+    redact_secret_files: tuple[str, ...]
+    redact_rules: tuple[UserRule, ...]
     search_limit: int
+    dedup_enabled: bool
+    context_budget: int
+    context_observations: int
+    ranking_alpha: float
     vectors_store: str
     vectors_models: tuple[str, ...]
     vectors_url: str
@@ -252,6 +260,31 @@ def _aliases(value: object) -> tuple[tuple[str, str], ...]:
     return pairs
 
 
+def _patterns(value: object) -> tuple[str, ...]:
+    found = tuple(
+        _named(item, "a list of regular expressions") for item in _list(value, "a list of regular expressions")
+    )
+    for pattern in found:
+        compiled_pattern(pattern)
+    return found
+
+
+def _file_globs(value: object) -> tuple[str, ...]:
+    return tuple(_named(item, "a list of file name patterns") for item in _list(value, "a list of file name patterns"))
+
+
+def _rules(value: object) -> tuple[UserRule, ...]:
+    return tuple(_rule(item) for item in _list(value, "[[redact.rule]] blocks"))
+
+
+def _rule(value: object) -> UserRule:
+    wanted = "blocks of a kind, a pattern and, if you like, a literal, and nothing else"
+    if not isinstance(value, dict) or not {"kind", "pattern"} <= value.keys() <= {"kind", "pattern", "literal"}:
+        raise _Refused(wanted)
+    texts = {key: _named(item, wanted) for key, item in value.items()}
+    return user_rule(texts["kind"], texts["pattern"], texts.get("literal", ""))
+
+
 # --- all values -------------------------------------------------------------------------------------
 
 
@@ -271,6 +304,11 @@ def _read_truth(text: str) -> object:
 
 def _plain_environments(rules: Iterable[Environment]) -> list[dict[str, Any]]:
     return [{"name": rule.name, "patterns": list(rule.patterns)} for rule in rules]
+
+
+def _plain_rules(rules: Iterable[UserRule]) -> list[dict[str, str]]:
+    shown = [{"kind": rule.kind, "pattern": rule.pattern.pattern, "literal": rule.literal} for rule in rules]
+    return [{key: text for key, text in rule.items() if text} for rule in shown]
 
 
 def _as_is(value: Any) -> Any:
@@ -305,7 +343,14 @@ _SETTINGS = {
     "archive.max_mb": _Setting("archive_max_mb", _whole(0, 100_000_000), _read_number),
     "archive.keep_days": _Setting("archive_keep_days", _whole(0, 100_000), _read_number),
     "exclude.projects": _Setting("excluded", _globs, lambda text: text.split(","), list),
+    "redact.allow": _Setting("redact_allow", _patterns, None, list),
+    "redact.secret_files": _Setting("redact_secret_files", _file_globs, lambda text: text.split(os.pathsep), list),
+    "redact.rule": _Setting("redact_rules", _rules, None, _plain_rules),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
+    "dedup.enabled": _Setting("dedup_enabled", _truth, _read_truth),
+    "context.budget": _Setting("context_budget", _whole(400, 9_000), _read_number),
+    "context.observations": _Setting("context_observations", _whole(1, 500), _read_number),
+    "ranking.alpha": _Setting("ranking_alpha", _number(0, 100), _read_number),
     "vectors.store": _Setting("vectors_store", _choice("chroma", "exact", "none")),
     "vectors.models": _Setting("vectors_models", _models, lambda text: text.replace(" ", "").split(","), list),
     "vectors.url": _Setting("vectors_url", _url),
@@ -349,7 +394,7 @@ def _from_file(path: Path, origin: str = "") -> _Layer:
             layer[key] = _found(key, table[key.partition(".")[2]], origin or str(path), str(path))
     if origin == "default":
         # Blocks have no empty form: default.toml shows them as comments.
-        layer |= {key: _Found((), origin) for key in ("project.environment", "project.aliases")}
+        layer |= {key: _Found((), origin) for key in ("project.environment", "project.aliases", "redact.rule")}
     return layer
 
 

@@ -11,15 +11,17 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from indexer import condition, control, events, status_file
+from indexer import compress, condition, control, events, logfile, status_file
 from indexer.archive.catch_up import catch_up
-from indexer.archive.keep import Archive, Redact
+from indexer.archive.keep import Archive
+from indexer.archive.renew import renew
+from indexer.compressors.base import Compressor
 from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
@@ -32,9 +34,10 @@ from indexer.forget import Sink, forget, resume
 from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
+from indexer.redaction_key import redactor
 from indexer.sources.base import Source
 from indexer.store import archive as archived
-from indexer.store import checkpoints, exclusions, upkeep
+from indexer.store import checkpoints, exclusions, redaction, upkeep
 from indexer.store.connection import Connection, WriterLock, identity, open_writer, transaction, translated
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
@@ -47,8 +50,12 @@ ROUND = 50
 """Files a round of turns takes before hints are looked at again."""
 WAITED = 10
 """Of these, so many are those that have waited longest."""
+SESSIONS = 8
+"""Sessions that are compressed before hints are looked at again: some 20 ms."""
 STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
+UPGRADE_SECONDS = 1800.0
+"""What an upgrade of a large database may take before the service is ready: an index made anew reads it all."""
 UPKEEP_AFTER = 60.0
 """Seconds without work after which the database is looked after, a step at a time."""
 FORGET_SECONDS = 600.0
@@ -69,8 +76,8 @@ class Daemon:
         source: Source,
         env: Mapping[str, str],
         *,
+        compressor: Compressor | None = None,
         watch: Watch | None = None,
-        redact: Redact | None = None,
         vectors: Supervisor | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -78,23 +85,27 @@ class Daemon:
     ) -> None:
         self._sinks = sinks
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
-        self._roots = config.roots or default_roots(env)
+        self._roots, self._compressor = config.roots or default_roots(env), compressor
         pace = Pace(
             config.debounce_ms / 1000, config.max_delay_ms / 1000, config.sweep_seconds, config.hot_sweep_seconds,
             config.poll_seconds,
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
+        self._notify, self._ready = Notifier(env), False
         self._vectors = vectors
         self._lock = WriterLock(config.home)
         self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
+        self._notify.busy(UPGRADE_SECONDS)
         with ExitStack() as undo:
             undo.callback(self._lock.release)
+            self._redactor = redactor(config)
             self._conn = self._open()
             self._control = control.Server(config.home, env, {"forget": self._forget})
             undo.pop_all()
         with translated():
+            redaction.adopt(self._conn, self._redactor.rules)
             known = checkpoints.known_stats(self._conn, source.parser_version)
-            self._archive = self._keep(redact)
+            self._archive = self._keep()
             self._behind = archived.behind(self._conn) if self._archive else []
         self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
         self._ingest = Ingest(
@@ -104,7 +115,12 @@ class Daemon:
             quiet=lambda path: path in self._quiet,
             archive=self._archive,
             exclusion=self._exclusion,
+            redactor=self._redactor,
         )
+        self._renewing = True
+        self._archive_renewal: Iterator[int] = iter(())
+        if redaction.pending(self._conn):
+            self._archive_renewal = renew(self._conn, Archive(self._conn, config.home), self._redactor)
         self._sample = sample_folder()
         self._unended: dict[str, Found] = {}
         self._pending: dict[str, Found] = {}
@@ -116,7 +132,6 @@ class Daemon:
         self._hidden: dict[str, str] = {}
         self._left, self._progress = (0, 0), False
         self._status_at = self._idle_at = self._alive_at = float("-inf")
-        self._notify, self._ready = Notifier(env), False
         self._worked_at: float | None = None
         self._tell(clock())  # on a disk that fills up later, this file can be written over
         self._status_at = float("-inf")
@@ -129,16 +144,18 @@ class Daemon:
                 set_aliases(conn, self._config.aliases)
                 exclusions.adopt(conn, self._exclusion)
             self._finish_forgetting(conn, wait=True)
+            if self._compressor is not None:
+                compress.begin(conn, self._compressor, merge=self._config.dedup_enabled)
         self._database = identity(self._config.home)
         return conn
 
-    def _keep(self, redact: Redact | None) -> Archive | None:
+    def _keep(self) -> Archive | None:
         """The archive, swept of what a crash has left; None when it is switched off."""
         if not self._config.archive_enabled:
             return None
         guards = partial(guard, self._conn, self._exclusion)
         cap = self._config.archive_max_mb * 1_000_000
-        archive = Archive(self._conn, self._config.home, redact, guards=guards, cap=cap)
+        archive = Archive(self._conn, self._config.home, self._redactor, guards=guards, cap=cap)
         archive.tidy()
         return archive
 
@@ -169,9 +186,9 @@ class Daemon:
 
     def step(self) -> bool:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
-        now = self._clock()
+        now, served, unfinished = self._clock(), False, False
         change = self._watch.poll(now)
-        served, more = False, change is None and self._has_more()
+        more = change is None and self._has_more()
         try:
             with translated():
                 if change is not None:
@@ -182,9 +199,11 @@ class Daemon:
                     self._stand()
                     served = self._control.serve()
                     self._mark_gone()
+                    self._renew()
                     self._work()
                     self._tend(now)
                     self._catch_up()
+                    unfinished = self._remember()
                     self._recover()
                     self._look_after(now)
         except (CorruptDatabase, NewerDatabase):
@@ -195,8 +214,8 @@ class Daemon:
         if self._vectors is not None:
             self._vectors.tend(worked=self._worked_at is not None and self._worked_at >= now)
         self._tell(now)
-        waiting = bool(self._pending or self._behind) or self._has_more()
-        return change is not None or served or (waiting and now >= self._retry_at)
+        waiting = bool(self._pending or self._behind) or self._renewing or self._has_more()
+        return change is not None or served or unfinished or (waiting and now >= self._retry_at)
 
     def _has_more(self) -> bool:
         """Whether a sweep has left out something, and what it handed over is read. Where nothing of that could
@@ -206,15 +225,17 @@ class Daemon:
     # -- what has changed --------------------------------------------------------------------------
 
     def _look(self, change: Change, now: float) -> None:
+        waiting = self._left[0]
         if change is Sweep.FULL:
-            self._watch.report_missed(self._sweep(now))
+            missed = self._sweep(now)
+            self._watch.report_missed(0 if waiting else missed)
         elif change is Sweep.HOT:
             swept = self._sweeper.hot(thorough=self._watch.status.mode == "polling")
             self._grow_quiet(now)
             self._take(swept)
             self._look_behind()
             self._watch.report_hot(swept.cpu)
-            self._watch.report_missed(swept.missed)
+            self._watch.report_missed(0 if waiting else swept.missed)
         elif not isinstance(change, Sweep):
             self._take(self._sweeper.look(change))
 
@@ -292,6 +313,11 @@ class Daemon:
                 "the database was moved or deleted while it was written to", "start `transcript-indexer watch` again"
             )
 
+    def _renew(self) -> None:
+        """Take some of the stored texts through redaction rules that are newer than they are."""
+        if self._renewing and next(self._archive_renewal, None) is None:
+            self._renewing = next(redaction.reapply(self._conn, self._redactor), None) is not None
+
     def _work(self) -> None:
         """One round of turns: the latest changes first, so that no backlog delays what is written now,
         then some that have waited longest, so that nothing waits for ever. What fails stays pending."""
@@ -334,6 +360,16 @@ class Daemon:
         self._ingest.behind.clear()
         if self._archive is not None and self._behind and not self._pending:
             catch_up(self._conn, self._archive, self._source, self._behind.pop())
+
+    def _remember(self) -> bool:
+        """Compress what has been read, a few sessions at a time; says whether there is more. A backlog of
+        files comes first: its turns would be made again and again while they grow."""
+        if self._compressor is None or self._pending:
+            return False
+        done = compress.run(self._conn, self._compressor, limit=SESSIONS, merge=self._config.dedup_enabled)
+        if done.observations:
+            self._worked_at = self._clock()
+        return done.sessions == SESSIONS
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""
@@ -400,6 +436,7 @@ class Daemon:
         if now - self._status_at < STATUS_SECONDS:
             return
         self._status_at = now
+        logfile.rotate()
         watch, wrong = self._watch.status, self._condition()
         state = {
             "pid": os.getpid(),

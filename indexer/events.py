@@ -144,6 +144,19 @@ def unreadable(path: str, error: OSError) -> None:
     _warning("unreadable", path=path, **_described(error))
 
 
+# --- memory ----------------------------------------------------------------------------------------
+
+
+def compressed(*, sessions: int, turns: int, observations: int) -> None:
+    """Sessions were looked at for finished turns; observations were put."""
+    _debug("compressed", sessions=sessions, turns=turns, observations=observations)
+
+
+def not_compressed(session: str, error: str) -> None:
+    """A session's turns could not be made into memory. They stay searchable as they are."""
+    _warning("not_compressed", session=session, error=error)
+
+
 # --- watching ---------------------------------------------------------------------------------------
 
 

@@ -25,6 +25,7 @@ from indexer.files.tail import LONGEST, NotARegularFile, Oversize, last_line, op
 from indexer.files.walk import Stat
 from indexer.project import Resolver
 from indexer.records import Entry, Line, SourceFile, Unreadable
+from indexer.redact import Redactor
 from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
@@ -72,15 +73,16 @@ class _Open:
 
     fd: int
     size: int
+    key: bytes
 
     def holds(self, row: FileRow) -> bool:
         """See checkpoints.Probe."""
         marks = Fingerprint(row.head_len, row.head_hash, row.tail_len, row.tail_hash)
-        return matches(self.fd, self.size, row.offset, marks)
+        return matches(self.fd, self.size, row.offset, marks, self.key)
 
     def head(self, length: int) -> bytes | None:
         """See checkpoints.Probe."""
-        return take(self.fd, length).head_hash if length <= self.size else None
+        return take(self.fd, length, self.key).head_hash if length <= self.size else None
 
     @staticmethod
     def stands(path: str) -> bool:
@@ -120,6 +122,7 @@ class Ingest:
 
     quiet(path) says whether a last line that has no newline has stood long enough to be taken for
     complete. It is stored then, but the offset stays before it: the newline may still come.
+    Every line goes through `redactor` before anything else sees it; the flows give it the home's own.
     """
 
     def __init__(
@@ -133,11 +136,13 @@ class Ingest:
         limit: Size = LIVE,
         archive: Archive | None = None,
         exclusion: Exclusion = NOTHING_EXCLUDED,
+        redactor: Redactor | None = None,
     ) -> None:
         self._exclusion = exclusion
         self._conn, self._source, self._resolve = conn, source, resolver.resolve
         self._archive = archive
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
+        self._redactor = redactor or Redactor()
         self._batch = _Batch()
         self.unfinished: set[str] = set()
         """Files whose last line has no newline and is not read yet: it has to stand for a while."""
@@ -193,10 +198,10 @@ class Ingest:
         passing("ingest.opened")
         begin = row.offset
         beside = self._source.side_entries(file._replace(path=named.path))
-        placed = [Placed(row.line_no, begin, entry) for entry in beside]
+        placed = [Placed(row.line_no, begin, self._redactor.entry(entry)) for entry in beside]
         end, number = begin, row.line_no
         rows, data = self._limit.rows, self._limit.turn
-        parse, line = self._source.parse, None
+        parse, redact, line = self._source.parse, self._redactor.line, None
         raw: list[Raw] = []
         archive = self._archive
         guard = archive.guard(row) if archive is not None else None
@@ -206,18 +211,21 @@ class Ingest:
                 placed.append(Placed(number, line.start, _oversize(line)))
                 raw.append(Raw(line.start, end, None))
                 continue
-            entries = parse(line.data, file)
+            cleaned = redact(line.data)
+            entries = parse(cleaned, file)
+            if cleaned is not line.data:
+                entries = list(map(self._redactor.entry, entries))
             # Placed(...) goes through a Python-level __new__, once a line.
             placed.extend([tuple.__new__(Placed, (number, line.start, entry)) for entry in entries])
             if archive is not None:
-                kept = line.data if archive.wants(entries, guard) else None
+                kept = cleaned if archive.wants(entries, guard) else None
                 raw.append(tuple.__new__(Raw, (line.start, end, kept)))
         more = number - row.line_no >= rows or end - begin >= data
         news = bool(placed) or end > begin or _stat_of(row) != stat
         if news:
             self._note(row, stat, complete=not more)
             self._batch.turns.append(Turn(row, placed))
-            self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line)))
+            self._batch.marks.append(_Mark(row, end, number, _marks(fd, end, line, self._redactor.key)))
             self._batch.rows += len(placed)
             self._batch.size += end - begin
         unended = None if more else self._last_line(fd, file, row, end, number, stat.size, news)
@@ -227,13 +235,14 @@ class Ingest:
         return more
 
     def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:
-        probe = _Open(fd, stat.size)
+        probe = _Open(fd, stat.size, self._redactor.key)
         row = checkpoints.identify(self._conn, file, stat.dev, stat.ino, probe)
         if self._batch.concerns(row):
             self._commit()
             row = checkpoints.identify(self._conn, file, stat.dev, stat.ino, probe)
         if row.offset and row.parser_version != self._source.parser_version:
             row.start_over()
+        row.stale = checkpoints.is_stale(self._conn, row)
         return row
 
     def _note(self, row: FileRow, stat: Stat, *, complete: bool) -> None:
@@ -260,11 +269,12 @@ class Ingest:
             self._batch.turns += [Turn(row, [Placed(number + 1, end, endless)], provisional=True)] if news else []
             return None
         line = last_line(fd, end, number, size)
-        entries = self._source.parse(line.data, file) if line is not None else ()
+        cleaned = self._redactor.line(line.data) if line is not None else b""
+        entries = list(map(self._redactor.entry, self._source.parse(cleaned, file)))
         if line is not None and all(entry.uuid and not _damaged(entry) for entry in entries):
             placed = [Placed(line.number, line.start, entry) for entry in entries]
             self._batch.turns.append(Turn(row, placed, provisional=True))
-            return line
+            return line._replace(data=cleaned)
         return None
 
     # -- one transaction ---------------------------------------------------------------------------
@@ -310,6 +320,8 @@ class Ingest:
             row.offset, row.line_no = mark.offset, mark.line_no
             row.head_len, row.head_hash, row.tail_len, row.tail_hash = mark.fingerprint
         checkpoints.save(self._conn, row)
+        if row.stale and row.size >= 0:
+            checkpoints.refreshed(self._conn, row)
 
     def _unreadable(self, file: SourceFile, error: OSError) -> None:
         if file.path not in self.failed:
@@ -319,14 +331,14 @@ class Ingest:
             checkpoints.mark_unreadable(self._conn, _storable(file), error.strerror or str(error))
 
 
-def _marks(fd: int, end: int, last: Line | Oversize | None) -> Fingerprint:
+def _marks(fd: int, end: int, last: Line | Oversize | None, key: bytes) -> Fingerprint:
     """The marks of a turn that ended with this line. Of a file that was rewritten under the turn they
     would be those of bytes that nobody has read: it gets some that fit nothing."""
     if isinstance(last, Line):
         tail = (last.data[-TAIL:] + b"\n")[-TAIL:]
         if os.pread(fd, len(tail), end - len(tail)) != tail:
             return Fingerprint(0, b"", 0, b"")
-    return take(fd, end)
+    return take(fd, end, key)
 
 
 def _stat_of(row: FileRow) -> Stat:

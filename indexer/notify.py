@@ -25,6 +25,11 @@ class Notifier:
         self.watchdog_seconds = int(given) / _MICROSECONDS if given.isdigit() and ours else 0.0
         """Seconds without a sign of life after which the manager restarts us; 0: it does not watch."""
 
+    @property
+    def managed(self) -> bool:
+        """Whether a service manager listens."""
+        return bool(self._address)
+
     def ready(self, status: str) -> None:
         """The service can do its work."""
         self._send("READY=1", f"STATUS={status}")
@@ -40,6 +45,10 @@ class Notifier:
     def busy(self, seconds: float) -> None:
         """The next step may take so long: a migration, say."""
         self._send(f"EXTEND_TIMEOUT_USEC={int(seconds * _MICROSECONDS)}")
+
+    def waiting(self, status: str, seconds: float) -> None:
+        """The service cannot begin yet, and may need so many more seconds for it."""
+        self._send(f"EXTEND_TIMEOUT_USEC={int(seconds * _MICROSECONDS)}", f"STATUS={status}", "WATCHDOG=1")
 
     def _send(self, *lines: str) -> None:
         if not self._address:

@@ -116,7 +116,7 @@ class Feed:
             offset, number = stretch.start, stretch.line_no
             for data, lines, size in stretch.items:
                 number += lines
-                entries = [_LEFT_OUT] * lines if data is None else self._source.parse(data, named)
+                entries = [_LEFT_OUT] * lines if data is None else self._source.parse(self._archive.clean(data), named)
                 yield _Line([Placed(number, offset, entry) for entry in entries], offset + size, number, is_open)
                 offset += size
 
@@ -145,7 +145,7 @@ class Rebuild(Feed):
         unread, changed = [], []
         for row in old:
             if row.path in standing and row.status != "replaced":
-                if not _still_holds(row, standing[row.path]):
+                if not _still_holds(row, standing[row.path], self._archive.key):
                     changed.append(row.id)
             elif row.id in kept and row.status != "replaced":
                 self.files.append(row)
@@ -172,7 +172,7 @@ class Rebuild(Feed):
         rebuild.finish(self._conn)
 
 
-def _still_holds(row: FileRow, path: str) -> bool:
+def _still_holds(row: FileRow, path: str, key: bytes) -> bool:
     """Whether a file on disk holds, up to where it was read, what was read of it."""
     try:
         fd = open_source(path)
@@ -180,6 +180,6 @@ def _still_holds(row: FileRow, path: str) -> bool:
         return True  # nobody knows; what cannot be read now is carried over
     try:
         marks = Fingerprint(row.head_len, row.head_hash, row.tail_len, row.tail_hash)
-        return matches(fd, os.fstat(fd).st_size, row.offset, marks)
+        return matches(fd, os.fstat(fd).st_size, row.offset, marks, key)
     finally:
         os.close(fd)

@@ -20,9 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from indexer import compress
 from indexer.archive.catch_up import catch_up
 from indexer.archive.chunks import Shelf
-from indexer.archive.keep import Archive, Redact
+from indexer.archive.keep import Archive
+from indexer.archive.renew import renew
+from indexer.compressors.base import Compressor
 from indexer.config import Config
 from indexer.exclude import Exclusion
 from indexer.files.discover import Found, Survey, default_roots, survey
@@ -31,9 +34,11 @@ from indexer.ingest import BULK, LIVE, Ingest, Size
 from indexer.ingest import Progress as Done
 from indexer.project import Resolver
 from indexer.rebuild import Feed, Rebuild
+from indexer.redact import Redactor
+from indexer.redaction_key import redactor
 from indexer.sources.base import Source
 from indexer.store import archive as archived
-from indexer.store import bulk, checkpoints, exclusions
+from indexer.store import bulk, checkpoints, exclusions, redaction
 from indexer.store import rebuild as rebuilding
 from indexer.store.connection import (
     Connection,
@@ -66,7 +71,8 @@ class Progress(NamedTuple):
 
 class Report(NamedTuple):
     """What a rescan did. problems: (path, reason). sample: the bundled sample was read. files_archived: in a
-    rebuild, files that no longer stand on disk and were read from the archive."""
+    rebuild, files that no longer stand on disk and were read from the archive. observations: made or made
+    anew."""
 
     files_total: int
     files_read: int
@@ -79,6 +85,7 @@ class Report(NamedTuple):
     seconds: float
     sample: bool
     files_archived: int = 0
+    observations: int = 0
 
 
 class _Meter:
@@ -116,7 +123,7 @@ class _Job(NamedTuple):
     seen: Survey
     sample: bool
     tell: Callable[[Progress], None] | None
-    redact: Redact | None
+    redactor: Redactor
 
     def exclusion(self) -> Exclusion:
         """Projects that are not remembered."""
@@ -128,7 +135,7 @@ class _Job(NamedTuple):
             return None
         cap = self.config.archive_max_mb * 1_000_000
         guards = partial(guard, conn, self.exclusion())
-        archive = Archive(conn, self.config.home, self.redact, guards=guards, cap=cap, lazily=limit is BULK)
+        archive = Archive(conn, self.config.home, self.redactor, guards=guards, cap=cap, lazily=limit is BULK)
         archive.idle_before = int((time.time() - self.config.idle_minutes * 60) * 1e9)
         return archive
 
@@ -140,23 +147,25 @@ def rescan(
     tell: Callable[[Progress], None] | None = None,
     *,
     rebuild: bool = False,
-    redact: Redact | None = None,
     sinks: Sequence[Sink] = (),
+    compressor: Compressor | None = None,
 ) -> Report:
-    """Bring the memory of `config.home` up to date with the roots; rebuild: make all of it anew.
+    """Bring the memory of `config.home` up to date with the roots, and its finished turns into memory;
+    rebuild: make all of it anew.
 
-    redact: what every line goes through before it is archived. Raises Busy when another process writes
-    there, CorruptDatabase, NewerDatabase, IndexerError.
+    Raises Busy when another process writes there, CorruptDatabase, NewerDatabase, IndexerError.
     """
     lock = WriterLock(config.home)
     try:
         with _uncollected(), translated():
+            redact = redactor(config)
             if rebuild and _holds_something(config.home):
-                report = _rebuild(config, source, env, tell, redact)
+                report = _rebuild(config, source, env, tell, redact, compressor)
             else:
                 with _store(config.home, sinks) as (conn, limit):
                     seen, sample = _find(conn, config, source, env)
                     report = _fill(conn, limit, _Job(config, source, seen, sample, tell, redact))
+                    report = report._replace(observations=_remember(conn, compressor, config))
             _take_back(config.home, sinks)
         return report
     finally:
@@ -176,13 +185,15 @@ def _rebuild(
     source: Source,
     env: dict[str, str],
     tell: Callable[[Progress], None] | None,
-    redact: Redact | None,
+    redact: Redactor,
+    compressor: Compressor | None,
 ) -> Report:
     with closing(open_writer(config.home)) as conn:
         seen, sample = _find(conn, config, source, env)
         job = _Job(config, source, seen, sample, tell, redact)
         if archive := job.archive(conn, LIVE):
             archive.tidy()
+        _redact_stored(conn, job)
         old, kept = rebuilding.old_files(conn), {each.file_id for each in archived.held(conn)}
         rebuilding.fold_log(conn)
     side = bulk.open_side(config.home)
@@ -192,11 +203,22 @@ def _rebuild(
         with transaction(side):
             again.begin(old, kept, seen.found)
         report = _fill(side, BULK, job, again)
+        report = report._replace(observations=_remember(side, compressor, config))
         bulk.publish(side, config.home)
     except BaseException:
         bulk.discard(side, config.home)
         raise
     return report
+
+
+def _redact_stored(conn: Connection, job: _Job) -> None:
+    """Have all that is stored, and archived, stand under the present rules before anything is added."""
+    redaction.adopt(conn, job.redactor.rules)
+    if redaction.pending(conn):
+        for _ in renew(conn, Archive(conn, job.config.home), job.redactor):
+            pass
+    for _ in redaction.reapply(conn, job.redactor):
+        pass
 
 
 def _take_back(home: Path, sinks: Sequence[Sink]) -> None:
@@ -267,6 +289,7 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
     archive, exclusion = job.archive(conn, limit), job.exclusion()
     if archive is not None and again is None:
         archive.tidy()
+    _redact_stored(conn, job)
     with transaction(conn):
         set_aliases(conn, config.aliases)
         exclusions.adopt(conn, exclusion)
@@ -282,7 +305,9 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
     gone = feed.files if feed else []
     size = sum(found.stat.size for found in todo) + sum(row.offset for row in gone)
     meter = _Meter(job.tell, len(todo) + len(gone), size)
-    ingest = Ingest(conn, source, _resolver(config), limit=limit, archive=archive, exclusion=exclusion)
+    ingest = Ingest(
+        conn, source, _resolver(config), limit=limit, archive=archive, exclusion=exclusion, redactor=job.redactor
+    )
     read = len(todo)
     for _ in range(PASSES):
         meter.add(ingest.run(todo))
@@ -324,6 +349,13 @@ def _finish(conn: Connection, config: Config, source: Source, archive: Archive |
 
 def _resolver(config: Config) -> Resolver:
     return Resolver(config.environments, git_remote=config.git_remote)
+
+
+def _remember(conn: Connection, compressor: Compressor | None, config: Config) -> int:
+    """Compress every finished turn that is not; returns how many observations that made."""
+    if compressor is None:
+        return 0
+    return compress.all_of(conn, compressor, merge=config.dedup_enabled).observations
 
 
 def _changed(conn: Connection, source: Source, found: Sequence[Found]) -> list[Found]:

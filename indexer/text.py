@@ -69,6 +69,10 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+MARK = re.compile(r"\[REDACTED:([a-z][a-z0-9-]{0,39}):[0-9a-f]{8}\]")
+"""What redaction leaves in a secret's place; group 1 is its kind."""
+_MARK_DATA = re.compile(MARK.pattern.encode())
+_KEYED = "[REDACTED:"
 _CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
 _MARK = 64
 INDEXED = 1 << 20
@@ -147,6 +151,16 @@ def json_text(value: object) -> str:
     return "".join(parts)
 
 
+def unkeyed(text: str) -> str:
+    """`text` as hashes see it: marks of redaction without their hex, which differs from home to home."""
+    return MARK.sub(r"[REDACTED:\1]", text) if _KEYED in text else text
+
+
+def unkeyed_data(data: bytes) -> bytes:
+    """`unkeyed` of a text's UTF-8."""
+    return _MARK_DATA.sub(rb"[REDACTED:\1]", data) if b"[REDACTED:" in data else data
+
+
 def content_hash(*parts: str | bytes) -> str:
     """16 hex digits of the SHA-256 of the parts, joined by NUL."""
     data = b"\0".join([p if isinstance(p, bytes) else p.encode("utf-8", "surrogatepass") for p in parts])
@@ -155,7 +169,7 @@ def content_hash(*parts: str | bytes) -> str:
 
 def prompt_hash(text: str) -> str:
     """SHA-256 of a whole prompt, 64 hex digits."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(unkeyed(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def title_key(text: str) -> str | None:

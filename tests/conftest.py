@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -65,3 +66,17 @@ def _guarded(name: str) -> object:
 
 def _refuse(*_: object, **__: object) -> None:
     raise AssertionError("a test reached for the network")
+
+
+@pytest.fixture
+def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Print a line whatever is captured: figures, and the seed that repeats them."""
+    terminal: Any = request.config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = request.config.pluginmanager.get_plugin("capturemanager")
+
+    def write(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.ensure_newline()
+            terminal.write_line(text)
+
+    return write

@@ -22,22 +22,25 @@ ROOT = TESTS.parent
 # stands for the module or package, and for all in it that is not named itself: the Protocol of a seam
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
-    ("errors", "failpoints", "notify", "status_file"),
+    ("errors", "failpoints", "logfile", "metrics", "notify", "status_file"),
     ("control", "keyfile"),
     ("records", "text", "condition"),
-    ("git_files", "sources.base"),
-    ("project", "events", "share", "redact"),
+    ("git_files", "sources.base", "compressors.base"),
+    ("redaction_rules", "redaction_screen", "tags"),
+    ("redact",),
+    ("project", "events", "share"),
     ("exclude",),
     ("config",),
+    ("redaction_key",),
     ("store",),
     ("embedders",),
     ("sources", "files", "compressors", "vectors", "worker.wire", "worker.client"),
-    ("dedup", "query", "documents", "archive", "fusion"),
+    ("dedup", "query", "documents", "units", "archive", "fusion"),
     ("ranking",),
-    ("ingest", "compress", "sync", "search", "context", "forget"),
+    ("ingest", "compress", "sync", "search", "context", "forget", "scope"),
     ("worker",),
     ("rebuild",),
-    ("daemon", "rescan", "doctor"),
+    ("daemon", "rescan", "renewal", "doctor", "recall", "export"),
     ("app",),
     ("service",),
     ("cli", "mcp_server"),
@@ -53,11 +56,13 @@ ONLY = {
     "watchdog": {"files"},
     "chromadb": set[str](),  # vectors.chroma loads it by name, when the worker opens the index
     "numpy": {"vectors.exact"},
-    "mcp": set[str](),
+    "mcp": {"mcp_server"},
+    "anyio": {"mcp_server"},
+    "uvicorn": {"mcp_server"},
     "asyncio": set[str](),
-    "subprocess": set[str](),  # no command is run in anyone's folder
+    "subprocess": {"service", "cli.service"},  # no command is run in anyone's folder
 }
-HEAVY = {"asyncio", "chromadb", "mcp", "numpy", "structlog", "watchdog"}
+HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "numpy", "structlog", "uvicorn", "watchdog"}
 
 
 class Import(NamedTuple):

@@ -71,7 +71,8 @@ def test_reading_creates_nothing(isolated: Path) -> None:
 def test_every_setting_has_its_default_in_the_file_and_the_other_way_round() -> None:
     file = tomllib.loads(share.find("config/default.toml").read_text())
     keys = {f"{section}.{key}" for section, table in file.items() for key in table}
-    assert keys | {"project.environment", "project.aliases"} == {key for key, _, _ in config.load().shown()}
+    blocks = {"project.environment", "project.aliases", "redact.rule"}
+    assert keys | blocks == {key for key, _, _ in config.load().shown()}
 
 
 def test_every_setting_is_commented() -> None:
@@ -377,7 +378,7 @@ def test_the_first_file_shows_every_setting(write: Write) -> None:
     write(re.sub(r"^#(?=[a-z_]+ = )", "", config.initial_text(), flags=re.MULTILINE))
     shown = [(key, origin) for key, _, origin in config.load().shown()]
     file = str(config.user_file())
-    assert [key for key, origin in shown if origin != file] == ["project.environment", "project.aliases"]
+    assert [key for key, origin in shown if origin != file] == ["project.environment", "project.aliases", "redact.rule"]
 
 
 def test_the_users_file_is_where_the_platform_keeps_settings(isolated: Path) -> None:

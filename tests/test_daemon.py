@@ -17,11 +17,13 @@ import pytest
 from daemons import Hand, Service, settings
 from forgetting import holding
 from memories import consistent, prompts
+from remembered import made
 from stores import content, memory_of
 from transcripts import Transcript, uid
 
 from indexer import daemon as module
 from indexer import events, ingest, status_file
+from indexer.compressors.rules import Rules
 from indexer.daemon import Daemon
 from indexer.errors import Busy, CorruptDatabase, NewerDatabase, UsageError
 from indexer.files import sweep
@@ -179,6 +181,18 @@ def test_more_files_than_a_sweep_hands_over_are_all_read(
     assert len(remembered(home)) == 7
     assert service.hand.sweeps >= 4
     assert service.hand.missed == [0]
+
+
+def test_what_a_sweep_has_left_out_was_not_missed(start: Start, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for number in range(7):
+        talk(f"s{number}", f"prompt {number}").write(root)
+    service = start()
+    service.late = 60
+    service.daemon.step()
+    service.hand.due.append(SWEEP)
+    service.daemon.step()
+    assert service.hand.missed == [0, 0]
 
 
 def test_files_that_cannot_be_read_do_not_keep_it_busy(
@@ -894,7 +908,8 @@ def test_the_manager_hears_of_a_start_each_round_and_the_end(home: Path, root: P
     served.step()
     served.step()
     served.close()
-    assert [manager.recv(1000).split(b"\n")[0] for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]
+    heard = [manager.recv(1000).split(b"\n")[0] for _ in range(4)]
+    assert heard == [b"EXTEND_TIMEOUT_USEC=1800000000", b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]
 
 
 # -- the archive -----------------------------------------------------------------------------------
@@ -1030,3 +1045,85 @@ def test_the_door_is_closed_with_the_service(service: Service, home: Path) -> No
     assert (home / "control.sock").exists()
     service.stop()
     assert not (home / "control.sock").exists()
+
+
+# --- memory
+
+
+def remembering(home: Path, root: Path, **changed: Any) -> Service:
+    return Service(settings(home, root, **changed), compressor=Rules())
+
+
+def edited(session: Transcript, what: str) -> None:
+    session.user(f"add {what}")
+    session.tool("Edit", {"file_path": "/home/dev/shop/a.py"}, "ok")
+    session.text(f"Added {what} to the shop.")
+
+
+def observed(home: Path) -> list[tuple[str, int]]:
+    """Titles of observations that are found by their words, and how often each was seen."""
+    conn = open_reader(home)
+    sql = (
+        "SELECT o.title, o.occurrence_count FROM observations o JOIN search_fts f ON f.rowid = o.id * 8 + 3 "
+        "WHERE search_fts MATCH 'shop' ORDER BY o.id"
+    )
+    rows = [tuple(row) for row in conn.execute(sql)]
+    conn.close()
+    return rows
+
+
+def test_a_turn_appended_is_remembered_without_any_command(home: Path, root: Path, say: Callable[[str], None]) -> None:
+    session = Transcript("s")
+    edited(session, "a cart")
+    path = session.write(root)
+    service = remembering(home, root)
+    service.late = -1e7  # the session is not idle yet
+    service.settle()
+    assert observed(home) == []
+    edited(session, "a till")
+    session.write(root)
+    began = time.process_time()
+    service.hint(path)
+    say(f"from the hint to the observation in the index: {(time.process_time() - began) * 1000:.1f} ms of CPU")
+    assert observed(home) == [("Added a cart to the shop", 1)]
+    service.stop()
+
+
+def test_with_dedup_a_repeat_is_decided_on_at_once(home: Path, root: Path) -> None:
+    for name in ("a", "b"):
+        session = Transcript(name)
+        edited(session, "a cart")
+        session.add("system", subtype="turn_duration", durationMs=5)
+        session.write(root)
+    service = remembering(home, root, dedup_enabled=True)
+    service.settle()
+    assert observed(home) == [("Added a cart to the shop", 2)]
+    service.stop()
+
+
+def test_an_idle_session_is_remembered_at_last(home: Path, root: Path) -> None:
+    session = Transcript("s")
+    edited(session, "a cart")
+    session.write(root)
+    service = remembering(home, root)
+    service.late, service.now = 1e6, service.now + 100
+    service.settle()
+    assert len(observed(home)) == 1
+    service.stop()
+
+
+def test_what_it_remembers_is_what_a_rebuild_does(home: Path, root: Path, tmp_path: Path) -> None:
+    session = Transcript("s")
+    service = remembering(home, root)
+    for what in ("a cart", "a till", "a door"):
+        edited(session, what)
+        service.hint(session.write(root))
+    service.late, service.now = 1e6, service.now + 100
+    service.settle()
+    service.stop()
+    rescan(settings(tmp_path / "again", root), ClaudeCode(), {}, compressor=Rules())
+    lived, rebuilt = (open_writer(folder) for folder in (home, tmp_path / "again"))
+    assert made(lived) == made(rebuilt)
+    assert len(made(lived)["observations"]) == 3
+    for conn in (lived, rebuilt):
+        conn.close()

@@ -30,6 +30,8 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "file_moved": lambda: events.file_moved("/p/a.jsonl", "/q/a.jsonl"),
     "file_gone": lambda: events.file_gone("/p/a.jsonl"),
     "unreadable": lambda: events.unreadable("/p/a.jsonl", PermissionError(13, "Permission denied")),
+    "compressed": lambda: events.compressed(sessions=2, turns=5, observations=4),
+    "not_compressed": lambda: events.not_compressed("0b1c", "RecursionError"),
     "sweep": lambda: events.sweep(files=10, changed=1, missed=0, seconds=0.2),
     "watch_degraded": lambda: events.watch_degraded("no watches left"),
     "watch_restored": lambda: events.watch_restored(),

@@ -68,3 +68,13 @@ def test_without_a_manager_nothing_happens(env: dict[str, str]) -> None:
 )
 def test_the_watchdog_counts_only_when_it_is_ours(env: dict[str, str], seconds: float) -> None:
     assert Notifier(env).watchdog_seconds == seconds
+
+
+def test_waiting_asks_for_time_and_says_why(manager: socket.socket) -> None:
+    Notifier({"NOTIFY_SOCKET": manager.getsockname()}).waiting("another writes", 30)
+    assert manager.recv(1000) == b"EXTEND_TIMEOUT_USEC=30000000\nSTATUS=another writes\nWATCHDOG=1"
+
+
+def test_only_a_manager_that_listens_manages() -> None:
+    assert Notifier({"NOTIFY_SOCKET": "/x"}).managed
+    assert not Notifier({}).managed

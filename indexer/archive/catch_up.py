@@ -27,7 +27,7 @@ def catch_up(conn: Connection, archive: Archive, source: Source, file_id: int) -
         return 0
     try:
         first = before = rows.reached(conn, row.id, row.generation)[0]
-        if not _still_holds(row, fd):
+        if not _still_holds(row, fd, archive.key):
             return 0
         while before < (now := _turn(conn, archive, source, row, fd)):
             before = now
@@ -36,9 +36,9 @@ def catch_up(conn: Connection, archive: Archive, source: Source, file_id: int) -
     return before - first
 
 
-def _still_holds(row: FileRow, fd: int) -> bool:
+def _still_holds(row: FileRow, fd: int, key: bytes) -> bool:
     marks = Fingerprint(row.head_len, row.head_hash, row.tail_len, row.tail_hash)
-    return matches(fd, os.fstat(fd).st_size, row.offset, marks)
+    return matches(fd, os.fstat(fd).st_size, row.offset, marks, key)
 
 
 def _turn(conn: Connection, archive: Archive, source: Source, row: FileRow, fd: int) -> int:
@@ -47,7 +47,7 @@ def _turn(conn: Connection, archive: Archive, source: Source, row: FileRow, fd: 
     raw = []
     named, guard = row.source_file(), archive.guard(row)
     for line in read_lines(fd, begin, number, size=row.offset):
-        data = None if isinstance(line, Oversize) else line.data
+        data = None if isinstance(line, Oversize) else archive.clean(line.data)
         kept = data is not None and archive.wants(source.parse(data, named), guard)
         raw.append(Raw(line.start, line.end, data if kept else None))
     whole = bool(raw) and raw[-1].end >= row.offset

@@ -88,13 +88,19 @@ def deflate(payload: bytes) -> bytes:
 
 
 def inflate(frame: bytes) -> bytes:
-    """What `deflate` was given. Raises zstd.ZstdError (a ValueError's cousin) for what is no frame."""
-    return zstd.decompress(frame)
+    """What `deflate` was given. Raises DamagedArchive for what is no frame."""
+    try:
+        return zstd.decompress(frame)
+    except zstd.ZstdError as error:
+        raise DamagedArchive(f"the archive is damaged: {error}", _DAMAGED_HINT) from error
 
 
 def name_of(payload: bytes) -> str:
     """The name of the chunk that holds this payload."""
     return hashlib.sha256(payload).hexdigest()[:_HEX]
+
+
+_DAMAGED_HINT = "what the memory holds of it stays; `transcript-indexer rescan` archives again what still stands"
 
 
 class Shelf:
@@ -213,10 +219,7 @@ class Shelf:
 
 
 def _damaged(path: Path, error: object) -> DamagedArchive:
-    return DamagedArchive(
-        f"the archive is damaged: {path}: {error}",
-        "what the memory holds of it stays; `transcript-indexer rescan` archives again what still stands",
-    )
+    return DamagedArchive(f"the archive is damaged: {path}: {error}", _DAMAGED_HINT)
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from indexer import events
 from indexer.archive.chunks import Item, Shelf, deflate, inflate, pack, unpack
@@ -37,7 +37,17 @@ WINDOW = 20
 """Windows are 2**20 bytes."""
 _LEFT_OUT = (Ignored("progress"),)
 
-Redact: TypeAlias = Callable[[bytes], bytes]
+
+class Redactor(Protocol):
+    """What is asked of indexer.redact.Redactor. key: of the fingerprints of what was read."""
+
+    key: bytes
+
+    def line(self, data: bytes) -> bytes:
+        """A line as it may be written."""
+        ...
+
+
 Guards: TypeAlias = Callable[[FileRow], Guard | None]
 """What says, line by line, whether something in a file is never to be kept; None: nothing is."""
 
@@ -93,7 +103,7 @@ class Kept(NamedTuple):
 class Archive:
     """The archive of one memory. The caller holds the writer lock.
 
-    redact: what every line goes through before anything is written. guards: what keeps lines out that were
+    redactor: what lines from disk go through before they are taken (`clean`). guards: what keeps lines out that were
     forgotten or are excluded. cap: bytes it may take on disk, 0 for no limit: beyond it nothing
     more is taken, and nothing goes. lazily: see `Shelf`.
     """
@@ -102,13 +112,13 @@ class Archive:
         self,
         conn: Connection,
         home: Path,
-        redact: Redact | None = None,
+        redactor: Redactor | None = None,
         *,
         guards: Guards | None = None,
         cap: int = 0,
         lazily: bool = False,
     ) -> None:
-        self._conn, self._redact, self._guards, self._cap = conn, redact, guards, cap
+        self._conn, self._redactor, self._guards, self._cap = conn, redactor, guards, cap
         self.idle_before = 0
         """Files written before this time (ns since 1970) are not waited for: their ends become chunks."""
         self.shelf = Shelf(home, lazily=lazily)
@@ -154,24 +164,31 @@ class Archive:
                 tails.append((stretch, False))
             stop, number = stretch.stop, stretch.line_no + stretch.lines
         if open_line is not None and open_line.data is not None:
-            item = Item(self._clean(open_line.data), 1, len(open_line.data))
+            item = Item(_one_line(open_line.data), 1, open_line.end - open_line.start)
             tails.append((Stretch(stop, stop + item.size, number, [item]), True))
         return Kept(row, row.generation, stored, tails) if stored or tails else None
 
     def discard(self, kept: Kept) -> None:
         """Let go of what was taken and is not to be noted after all."""
-        names = [name for _, name, _ in kept.stored if not rows.knows(self._conn, name)]
+        names = [each.name for each in kept.stored if not rows.knows(self._conn, each.name)]
         self.shelf.remove(names)
 
     def _windows(self, lines: Iterable[Raw], number: int) -> Iterator[Stretch]:
         for _, group in groupby(lines, lambda line: line.start >> WINDOW):
             held = list(group)
-            items = [Item(None if data is None else self._clean(data), 1, end - start) for start, end, data in held]
+            items = [Item(None if data is None else _one_line(data), 1, end - start) for start, end, data in held]
             yield Stretch(held[0].start, held[-1].end, number, items)
             number += len(held)
 
-    def _clean(self, data: bytes) -> bytes:
-        return data if self._redact is None else self._redact(data).replace(b"\n", b" ")
+    @property
+    def key(self) -> bytes:
+        """Of the fingerprints of what was read."""
+        return self._redactor.key if self._redactor is not None else b""
+
+    def clean(self, data: bytes) -> bytes:
+        """A line as it may be kept. Lines of a file go through in their order: what answers a call that reads
+        a file of secrets is known by the call."""
+        return data if self._redactor is None else self._redactor.line(data)
 
     def _with_earlier(self, row: FileRow, stretch: Stretch) -> Stretch:
         """The stretch with what is already kept of its window: a chunk that is not full, then pieces.
@@ -325,3 +342,7 @@ class Archive:
             return str(self.shelf.origin(name).get("path"))
         except DamagedArchive:
             return "/"  # nothing can be made of it: it may go
+
+
+def _one_line(data: bytes) -> bytes:
+    return data.replace(b"\n", b" ")

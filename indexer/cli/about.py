@@ -6,8 +6,8 @@ from argparse import Namespace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 
+from indexer.cli.commands import PROG
 from indexer.cli.output import Output
-from indexer.cli.parser import PROG
 
 
 def version(_: Namespace, out: Output) -> int:

@@ -142,6 +142,7 @@ def _report_json(report: Report) -> dict[str, object]:
         },
         "bytes_read": report.bytes_read,
         "rows_new": report.rows_new,
+        "observations": report.observations,
         "dead_letters": report.dead_letters,
         "conflicts": report.conflicts,
         "problems": [{"file": path, "reason": reason} for path, reason in report.problems],
@@ -157,6 +158,7 @@ def _report_lines(report: Report, held: Counts) -> Iterator[str]:
         f"read {report.files_read:,} of {many(report.files_total, 'file')}",
         size(report.bytes_read),
         f"{many(report.rows_new, 'new row')}",
+        many(report.observations, "observation") if report.observations else "",
         f"{report.seconds:.1f} s",
     )
     if report.files_archived:

@@ -1,4 +1,4 @@
-"""The grammar of the command line: every command, its options, and the module that carries it out.
+"""The grammar of the command line: what is understood, and what a mistake is told (commands.py has the commands).
 
 `--home`, `--root`, `--json` and `--color` may stand anywhere, before or after a command or sub-command.
 Each level has its own list of `--root`s: argparse gives a sub-command a fresh namespace and would let
@@ -13,14 +13,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from indexer.cli.commands import EVERY, PROG, common
 from indexer.errors import UsageError
 
-PROG = "transcript-indexer"
-KINDS = ("prompt", "command", "shell", "assistant", "tool_use", "observation", "summary")
-MODES = ("hybrid", "lexical", "semantic")
 TAKES_WORDS = {"search", "timeline", "by-file", "by-type", "by-concept"}
 """Commands after whose options any word is one to look for."""
-COLORS = ("auto", "always", "never")
 
 _EPILOG = f"""\
 examples:
@@ -31,20 +28,6 @@ examples:
   {PROG} watch                           keep the memory up to date while you work
 
 exit codes: 0 ok, 1 problem found, 2 usage, 3 no memory yet, 4 busy, 5 damaged, 6 written by a newer version
-"""
-_SEARCH_EPILOG = f"""\
-WORD finds it in any language, whole identifiers and their parts; "exact phrase", -word and title:word are
-understood. DATE is a day (2026-11-20), a time (2026-11-20T15:00+01:00), or a span back from now (3d, 12h).
-kinds: {", ".join(KINDS)}
-"""
-
-
-_FORGET_EPILOG = """\
-What is forgotten leaves no byte in any file of the memory, and is not read again from a transcript that
-still stands, nor from a copy of it. A forgotten session stays so: what is written into it later is not
-stored either. What a fork shares with it stays with the fork. --id takes the record itself (of a tool use
-its result's too), not the rest of its turn. Sessions of a project that begin later are stored again, unless
-its name is in `exclude.projects` of your settings.
 """
 
 
@@ -70,14 +53,10 @@ def build_parser() -> argparse.ArgumentParser:
         description="Turns Claude Code's transcripts into a searchable memory on your own machine.",
         epilog=_EPILOG,
     )
-    _common(parser, 0)
+    common(parser, 0)
     parser.add_argument("--version", action="store_true", help="show the version and leave")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    finding = (_search, _timeline, _similar, _by_file, _by_type, _by_concept)
-    for add in (
-        _watch, _rescan, *finding, _show, _sessions, _projects, _project, _status, _vectors, _archive, _forget,
-        _config,
-    ):  # fmt: skip
+    for add in EVERY:
         add(commands)
     return parser
 
@@ -170,242 +149,3 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 # --- options that several commands share -------------------------------------------------------------
-
-
-def _common(parser: argparse.ArgumentParser, level: int) -> None:
-    group = parser.add_argument_group("everywhere")
-    unset = None if level == 0 else argparse.SUPPRESS
-    group.add_argument("--home", metavar="DIR", default=unset, help="folder of the memory")
-    group.add_argument(
-        "--root",
-        metavar="DIR",
-        dest=f"roots{level}",
-        action="append",
-        default=argparse.SUPPRESS,
-        help="folder of transcripts, instead of Claude Code's own; may be repeated",
-    )
-    group.add_argument(
-        "--json", action="store_true", default=False if level == 0 else unset, help="print JSON, errors too"
-    )
-    group.add_argument("--color", choices=COLORS, default=unset, help="colour: auto (default), always, never")
-
-
-def _command(commands: Any, name: str, run: str, text: str, **settings: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + ".", **settings
-    )
-    parser.set_defaults(run=run)
-    _common(parser, 1)
-    return parser
-
-
-def _span(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--project", metavar="NAME", help="a project's name, key, alias or folder (`.`)")
-    parser.add_argument("--since", metavar="DATE", help=f"{what} from this time on")
-    parser.add_argument("--until", metavar="DATE", help=f"{what} up to this time")
-
-
-def _window(parser: argparse.ArgumentParser, what: str) -> None:
-    _span(parser, what)
-    parser.add_argument("--limit", metavar="N", type=_count(1), help="how many at most (default 20)")
-    parser.add_argument("--offset", metavar="N", type=_count(0), default=0, help="leave out the first N")
-
-
-def _count(lowest: int) -> Any:
-    def number(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) < lowest:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {lowest} up")
-        return min(int(text), 1 << 31)
-
-    return number
-
-
-# --- one function a command --------------------------------------------------------------------------
-
-
-def _watch(commands: Any) -> None:
-    _command(commands, "watch", "indexer.cli.feed:watch", "keep the memory up to date until stopped")
-
-
-def _rescan(commands: Any) -> None:
-    parser = _command(
-        commands, "rescan", "indexer.cli.feed:rescan", "read all transcripts; what is known costs nothing"
-    )
-    parser.add_argument(
-        "--rebuild",
-        action="store_true",
-        help="make the whole memory anew from transcripts and archive; nothing is lost, and it stays usable meanwhile",
-    )
-
-
-def _search(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "search",
-        "indexer.cli.search:search",
-        "find what was said and done, the best first",
-        epilog=_SEARCH_EPILOG,
-    )
-    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for")
-    _window(parser, "hits")
-    _narrowing(parser)
-    parser.add_argument("--file", metavar="PATH", help="what touched this file: a path or the end of one")
-    parser.add_argument("--type", metavar="TYPE", help="observations of this type")
-    parser.add_argument("--concept", metavar="NAME", help="observations with this concept")
-    parser.add_argument("--group", choices=("session",), help="list sessions by their best hits")
-    parser.add_argument(
-        "--mode",
-        choices=MODES,
-        default="hybrid",
-        help="by words and meaning (hybrid, the default), words alone (lexical) or meaning alone (semantic)",
-    )
-
-
-def _narrowing(parser: argparse.ArgumentParser) -> None:
-    """Filters that every command which finds hits has, beside `_window`."""
-    parser.add_argument("--session", metavar="ID", help="hits of one session: its id or the start of it")
-    parser.add_argument(
-        "--kind",
-        metavar="KIND",
-        action="append",
-        default=[],
-        help="hits of this kind; may be repeated, or a,b",
-    )
-    parser.add_argument("--tool", metavar="NAME", help="tool calls of this tool, as Bash")
-    parser.add_argument("--agent", metavar="ID", help="what this sub-agent (id or type) did")
-    parser.add_argument("--platform", metavar="NAME", help="transcripts of this client, as claude")
-
-
-def _timeline(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "timeline",
-        "indexer.cli.timeline:timeline",
-        "show what stood before and after a result, or the best hit of a search",
-    )
-    parser.add_argument("words", nargs="*", metavar="ANCHOR|WORD", help="an id as prompt:12, or what to look for")
-    parser.add_argument("--before", metavar="N", type=_count(0), default=5, help="how many before (default 5)")
-    parser.add_argument("--after", metavar="N", type=_count(0), default=5, help="how many after (default 5)")
-    _span(parser, "what happened")
-    _narrowing(parser)
-    parser.set_defaults(limit=None, offset=0)
-
-
-def _similar(commands: Any) -> None:
-    parser = _command(commands, "similar", "indexer.cli.search:similar", "find what is like one result")
-    parser.add_argument("id", metavar="ID", help="as prompt:12")
-    _window(parser, "hits")
-    _narrowing(parser)
-    parser.set_defaults(words=[])
-
-
-def _by_file(commands: Any) -> None:
-    parser = _command(
-        commands, "by-file", "indexer.cli.search:by_file", "find what touched a file, what answers WORD first"
-    )
-    parser.add_argument("of", metavar="PATH", help="a path, the end of one, or a folder")
-    _finding(parser)
-
-
-def _by_type(commands: Any) -> None:
-    parser = _command(commands, "by-type", "indexer.cli.search:by_type", "find observations of one type")
-    parser.add_argument("of", metavar="TYPE", help="as bugfix, decision or discovery")
-    _finding(parser)
-
-
-def _by_concept(commands: Any) -> None:
-    parser = _command(commands, "by-concept", "indexer.cli.search:by_concept", "find observations with one concept")
-    parser.add_argument("of", metavar="NAME", help="the concept")
-    _finding(parser)
-
-
-def _finding(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for; without, the newest")
-    _window(parser, "hits")
-    _narrowing(parser)
-
-
-def _show(commands: Any) -> None:
-    parser = _command(
-        commands, "show", "indexer.cli.show:show", "show one result or session in whole, with its context"
-    )
-    parser.add_argument("id", metavar="ID", help="as prompt:12, tool_use:7, a session id or the start of one")
-
-
-def _sessions(commands: Any) -> None:
-    parser = _command(commands, "sessions", "indexer.cli.lists:sessions", "list sessions, the newest first")
-    _window(parser, "sessions going on")
-
-
-def _projects(commands: Any) -> None:
-    _command(commands, "projects", "indexer.cli.lists:projects", "list projects, the last active first")
-
-
-def _project(commands: Any) -> None:
-    parser = _command(commands, "project", "", "ask about one project")
-    questions = parser.add_subparsers(metavar="QUESTION", dest="question", required=True)
-    explain = _sub(questions, "explain", "indexer.cli.lists:explain", "say which project a folder is, and why")
-    explain.add_argument("path", metavar="PATH", nargs="?", default=".", help="the folder (default: here)")
-
-
-def _status(commands: Any) -> None:
-    parser = _command(commands, "status", "indexer.cli.status:status", "say how far the memory has come")
-    parser.add_argument(
-        "--dead-letters", metavar="N", type=_count(0), default=5, help="list so many dead letters (default 5)"
-    )
-    parser.add_argument("--sizes", action="store_true", help="sizes by table, also of a large memory (1 s for 500 MB)")
-
-
-def _archive(commands: Any) -> None:
-    parser = _command(commands, "archive", "", "see, restore or prune the archived transcripts")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    _sub(actions, "status", "indexer.cli.archive:status", "what the archive holds, and what stands nowhere else")
-    restore = _sub(actions, "restore", "indexer.cli.archive:restore", "write archived transcripts into a folder")
-    which = restore.add_mutually_exclusive_group(required=True)
-    which.add_argument("--session", metavar="ID", help="those of one session: its id or the start of it")
-    which.add_argument("--project", metavar="NAME", help="those of a project: its name, key, alias or folder")
-    which.add_argument("--all", action="store_true", help="all of them")
-    restore.add_argument("--to", metavar="DIR", required=True, help="folder to write to; never Claude Code's own")
-    prune = _sub(actions, "prune", "indexer.cli.archive:prune", "take out what is over the limits of your settings")
-    prune.add_argument("--yes", action="store_true", help="do it; without, only say what would go")
-
-
-def _forget(commands: Any) -> None:
-    parser = _command(
-        commands,
-        "forget",
-        "indexer.cli.forget:forget",
-        "say what would be forgotten; with --yes, forget it for good",
-        epilog=_FORGET_EPILOG,
-    )
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--session", metavar="ID", help="a session: its id or the start of it")
-    what.add_argument("--project", metavar="NAME", help="a project's sessions, as they are stored now")
-    what.add_argument("--id", metavar="ID", help="one result, as prompt:12, in every session that shows it")
-    what.add_argument("--before", metavar="DATE", help="sessions whose last record is older")
-    what.add_argument("--excluded", action="store_true", help="sessions of the projects that the settings exclude")
-    parser.add_argument("--yes", action="store_true", help="do it; without, nothing is changed")
-
-
-def _vectors(commands: Any) -> None:
-    parser = _command(commands, "vectors", "", "see and mend what finds by meaning")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    _sub(actions, "status", "indexer.cli.vectors:status", "how far vectors are, and whether the index holds them all")
-    _sub(actions, "sync", "indexer.cli.vectors:sync", "bring vectors up to date, and wait until they are")
-    _sub(actions, "rebuild", "indexer.cli.vectors:rebuild", "make the index anew from the vectors in SQLite")
-    _sub(actions, "serve", "indexer.cli.vectors:serve", "be the vector worker; others start it as they need it")
-
-
-def _config(commands: Any) -> None:
-    parser = _command(commands, "config", "", "see or begin the settings")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-    _sub(actions, "show", "indexer.cli.settings:show", "every setting, its value, and where it came from")
-    _sub(actions, "path", "indexer.cli.settings:path", "where your settings file is looked for")
-    _sub(actions, "init", "indexer.cli.settings:init", "write a settings file to edit")
-
-
-def _sub(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    parser.set_defaults(run=run)
-    _common(parser, 2)
-    return parser

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from indexer import config
 from indexer.cli import hits, scope
+from indexer.cli.commands import KINDS
 from indexer.cli.output import Output
-from indexer.cli.parser import KINDS
 from indexer.config import Config
 from indexer.errors import UsageError
 from indexer.query import Filters, Query, parse

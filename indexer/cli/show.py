@@ -17,7 +17,10 @@ from indexer.store.items import CODES, Item, Reaction, Step, course, item, react
 from indexer.store.reads import reading
 from indexer.text import glance, iso
 
-_JSON_COLUMNS = ("facts", "concepts", "files_read", "files_modified", "files_edited")
+_JSON_COLUMNS = (
+    *("facts", "concepts", "files_read", "files_modified", "files_edited"),
+    *("reinforcement_dates", "tool_uses"),
+)
 _FLAGS = ("private", "queued", "answered", "is_error")
 _TEXTS = ("text", "title", "subtitle", "narrative", "input", "response", "request", "investigated", "learned")
 _BODY = (*_TEXTS, "completed", "next_steps", "notes", *_JSON_COLUMNS)

@@ -7,6 +7,8 @@ has seen yet are not looked for.
 
 from __future__ import annotations
 
+import sys
+import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
 from indexer.config import Config
-from indexer.store import archive, exclusions, health, sizes
+from indexer.store import archive, exclusions, health, recall, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -26,6 +28,7 @@ from indexer.text import iso, parse_time
 from indexer.worker import client
 from indexer.worker.wire import Unreachable
 
+_HOME_AND_CLEAR = "\x1b[H\x1b[2J"
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
 _SPOILT = "invalid-utf-8"
 """Counted though it was kept: a character of it was lost (sources/salvage.py)."""
@@ -36,6 +39,8 @@ _WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_a
 
 class _Status(NamedTuple):
     counts: Counts
+    made: recall.Counts
+    failed: list[tuple[str, str]]
     database: Path
     size: int
     wal: int
@@ -56,15 +61,25 @@ class _Status(NamedTuple):
 
 
 def status(args: Namespace, out: Output) -> int:
-    """Print the state of the memory. Raises NoDatabase when there is none."""
+    """Print the state of the memory; with --watch again and again. Raises NoDatabase when there is none."""
     settings = config.load(args.home, args.roots)
+    _print(settings, args, out)
+    while args.watch:
+        time.sleep(args.watch)
+        if sys.stdout.isatty() and not out.as_json:
+            out.lines([_HOME_AND_CLEAR])
+        _print(settings, args, out)
+    return 0
+
+
+def _print(settings: config.Config, args: Namespace, out: Output) -> None:
     with reading(settings.home) as conn:
         found = _look(conn, settings, args.dead_letters, args.sizes)
     if out.as_json:
         out.data(_status_json(found))
     else:
         out.lines(_status_lines(found, out))
-    return 0
+    sys.stdout.flush()
 
 
 def _look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> _Status:
@@ -75,6 +90,8 @@ def _look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> _S
     writer = writer_alive(home)
     return _Status(
         counts=counts(conn),
+        made=recall.counts(conn),
+        failed=recall.failed(conn, limit),
         database=database,
         size=_bytes_of(database),
         wal=_bytes_of(database.with_name(database.name + "-wal")),
@@ -139,7 +156,9 @@ def _watcher(home: Path, writer: int) -> dict[str, Any] | None:
 def _status_json(found: _Status) -> dict[str, object]:
     statuses = Counter(file.status for file in found.files)
     return {
-        "counts": found.counts._asdict(),
+        "counts": found.counts._asdict() | _made_json(found.made),
+        "failed": [{"session": session, "error": error} for session, error in found.failed],
+        "budget": {"provider": "rules", "tokens_today": 0, "calls_today": 0},
         "database": {
             "path": str(found.database),
             "size_bytes": found.size,
@@ -177,6 +196,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("of that", _sizes(found.sizes)),
         ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
+        ("remembers", _remembers(found.made)),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", behind),
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
@@ -197,6 +217,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     for file in found.files:
         if file.status == "unreadable":
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
+    for session, error in found.failed:
+        yield f"{out.style.bad('not compressed')} {one_line(session)}: {one_line(error)}"
     yield from _letters(found)
 
 
@@ -241,6 +263,26 @@ def _holds(counts: Counts) -> str:
         many(counts.tool_uses, "tool use"),
         many(counts.assistant_messages, "answer"),
         many(counts.projects, "project"),
+    )
+
+
+def _made_json(made: recall.Counts) -> dict[str, int]:
+    """Sessions are compressed whole: those with turns to look at, and those that could not be."""
+    return {
+        "observations": made.observations,
+        "summaries": made.summaries,
+        "pending_turns": made.pending_sessions,
+        "failed_turns": made.failed_sessions,
+    }
+
+
+def _remembers(made: recall.Counts) -> str:
+    summaries = f"{made.summaries:,} summaries" if made.summaries != 1 else "1 summary"
+    return aside(
+        many(made.observations, "observation"),
+        summaries,
+        f"{many(made.pending_sessions, 'session')} to compress" if made.pending_sessions else "",
+        f"{many(made.failed_sessions, 'session')} could not be" if made.failed_sessions else "",
     )
 
 

@@ -7,6 +7,9 @@ lines repeat, so the tail alone is not enough. Inode numbers prove nothing: ext4
 out again at once (500 of 500, tailing.md 1g). 1,024 and 64 bytes cost about 7 us a file together.
 
 Not seen, by design: an edit between head and tail mark that keeps every length.
+
+The hashes are keyed (`key`, see redaction_key): they stand in the database, and a plain hash of 64 known bytes
+with a password among them would tell the password to whoever tries enough of them.
 """
 
 from __future__ import annotations
@@ -32,16 +35,16 @@ class Fingerprint(NamedTuple):
     tail_hash: bytes
 
 
-def take(fd: int, offset: int) -> Fingerprint:
+def take(fd: int, offset: int, key: bytes = b"") -> Fingerprint:
     """The marks of what was read up to `offset`. Raises OSError.
 
     A file cut shorter meanwhile gives a fingerprint that will match nothing: it is then read anew.
     """
     head, tail = min(offset, HEAD), min(offset, TAIL)
-    return Fingerprint(head, _digest(fd, 0, head), tail, _digest(fd, offset - tail, tail))
+    return Fingerprint(head, _digest(fd, 0, head, key), tail, _digest(fd, offset - tail, tail, key))
 
 
-def matches(fd: int, size: int, offset: int, fp: Fingerprint) -> bool:
+def matches(fd: int, size: int, offset: int, fp: Fingerprint, key: bytes = b"") -> bool:
     """Whether reading may go on at `offset` of the open file, `size` bytes long. Raises OSError.
 
     Offset 0 always matches: nothing was read yet.
@@ -50,10 +53,10 @@ def matches(fd: int, size: int, offset: int, fp: Fingerprint) -> bool:
         return True
     if not (0 < fp.head_len <= offset <= size and 0 < fp.tail_len <= offset):
         return False
-    if _digest(fd, offset - fp.tail_len, fp.tail_len) != fp.tail_hash:
+    if _digest(fd, offset - fp.tail_len, fp.tail_len, key) != fp.tail_hash:
         return False
-    return _digest(fd, 0, fp.head_len) == fp.head_hash
+    return _digest(fd, 0, fp.head_len, key) == fp.head_hash
 
 
-def _digest(fd: int, start: int, length: int) -> bytes:
-    return blake2b(os.pread(fd, length, start), digest_size=DIGEST).digest()
+def _digest(fd: int, start: int, length: int, key: bytes) -> bytes:
+    return blake2b(os.pread(fd, length, start), digest_size=DIGEST, key=key).digest()

@@ -78,6 +78,8 @@ class FileRow:
     """What stands for its path in the store, when it holds nothing but what was forgotten."""
     refused: bool = False
     """Set when something in it was not stored because it was forgotten."""
+    stale: bool = False
+    """Its rows were made under another redaction rule set: what is read again refreshes them."""
 
     def pass_over(self, kind: str) -> None:
         """Count a record that holds nothing. Its kind is whatever a file says: no more than `KINDS` are kept."""
@@ -216,6 +218,17 @@ def identify(conn: sqlite3.Connection, file: SourceFile, dev: int, ino: int, pro
     fresh = _new(file)
     fresh.replaces, fresh.generation = row.id, row.generation + 1
     return fresh
+
+
+def is_stale(conn: sqlite3.Connection, row: FileRow) -> bool:
+    """Whether the file was last read to its end under another redaction rule set."""
+    return bool(row.id and conn.execute("SELECT 1 FROM stale_files WHERE file_id = ?", (row.id,)).fetchone())
+
+
+def refreshed(conn: sqlite3.Connection, row: FileRow) -> None:
+    """The file has been read to its end by the present rules. In the caller's transaction."""
+    conn.execute("DELETE FROM stale_files WHERE file_id = ?", (row.id,))
+    row.stale = False
 
 
 def _new(file: SourceFile) -> FileRow:

@@ -27,7 +27,7 @@ Connection: TypeAlias = sqlite3.Connection
 
 DATABASE = "index.db"
 LOCK = "index.db.lock"
-OURS = (DATABASE, "status.json", "key", "control.sock", "archive", "vectors", "logs")
+OURS = (DATABASE, "status.json", "key", "control.sock", "mcp.token", "archive", "vectors", "logs")
 """How the names of our files and folders in a home begin."""
 UMASK = 0o077
 PAGE_SIZE = 16_384
@@ -174,6 +174,8 @@ def configure(conn: sqlite3.Connection) -> None:
     conn.execute(f"PRAGMA journal_size_limit = {JOURNAL_LIMIT}")
     conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     conn.execute("PRAGMA temp_store = MEMORY")
+    # What is deleted or replaced is overwritten with zeros: a secret that newer rules find is gone from disk.
+    conn.execute("PRAGMA secure_delete = ON")
 
 
 def open_reader(home: Path) -> sqlite3.Connection:

@@ -30,6 +30,7 @@ from indexer.store.connection import BUSY_TIMEOUT_MS, transaction
 from indexer.store.heirs import hand_over, reread_files, settle, take_rows
 from indexer.store.membership import in_chunks
 from indexer.store.tombstones import Tombstones, queued
+from indexer.store.unmaking import unmake
 from indexer.text import search_tokens
 
 CHUNK = 500
@@ -196,6 +197,7 @@ def _erase(conn: sqlite3.Connection, uuids: Sequence[str]) -> None:
     ):  # fmt: skip
         conn.execute(f"DELETE FROM {table} WHERE {column} IN {_IN_CHUNK}")
     conn.execute(f"DELETE FROM erasures WHERE kind = 'record' AND value IN {_IN_CHUNK}")
+    unmake(conn, shown_in)
     settle(conn, shown_in)
 
 
@@ -259,6 +261,7 @@ def _close(conn: sqlite3.Connection, session: int) -> None:
         "UNION SELECT id FROM ingest_files WHERE session_id = ?2 AND path NOT GLOB 'forgotten:*'",
         (session, name),
     ).fetchall()
+    unmake(conn, [session])
     for table, code in (("observations", 3), ("session_summaries", 4)):
         found = conn.execute(f"SELECT id FROM {table} WHERE memory_session_id = ?", (memory_id,))
         _drop(conn, table, code, [row_id for (row_id,) in found])

@@ -42,7 +42,9 @@ OBSERVATION = """
 SELECT 'observation' AS kind, s.id AS session_db_id, NULL AS uuid, o.created_at_epoch AS time,
        o.prompt_number, o.type, o.title, o.subtitle, o.narrative, o.text, o.facts, o.concepts, o.files_read,
        o.files_modified,
-       o.generated_by_model AS model, o.occurrence_count AS occurrences, o.merged_into_project
+       o.generated_by_model AS model, o.occurrence_count AS occurrences, o.reinforcement_dates, o.merged_into_project,
+       (SELECT json_group_array('tool_use:' || l.tool_use_row) FROM observation_tool_uses l
+        WHERE l.observation_id = o.id) AS tool_uses
 FROM observations o JOIN sdk_sessions s ON s.memory_session_id = o.memory_session_id WHERE o.id = :id
 """
 SUMMARY = """

@@ -45,6 +45,7 @@ class Messages:
             if not follows and self._placer.leads(context, row.record_uuid):
                 self._take_over(context, row)
             self._merge_usage(row, text)
+            self._placer.filled.add(row.session)
         if text.text:
             self._put_text(context, row, text)
 

@@ -34,7 +34,7 @@ def _base(_: sqlite3.Connection) -> str:
 
 def tables() -> str:
     """The statements that make the tables, and the indexes that writing needs."""
-    return (_HERE / "schema.sql").read_text(encoding="utf-8")
+    return "".join((_HERE / name).read_text(encoding="utf-8") for name in ("schema.sql", "memory.sql"))
 
 
 def _fts(conn: sqlite3.Connection) -> str:
@@ -49,11 +49,19 @@ def _more_tables(_: sqlite3.Connection) -> str:
     return tables()
 
 
+def _memory(_: sqlite3.Connection) -> str:
+    """Every session that is stored already is still to be compressed."""
+    marks = "INSERT OR IGNORE INTO compress_marks (session_db_id) SELECT id FROM sdk_sessions;"
+    return (_HERE / "memory.sql").read_text(encoding="utf-8") + marks
+
+
 STEPS = (
     Step(1, "base tables", _base),
     Step(2, "full-text index", _fts),
+    Step(3, "redaction", _more_tables),
     Step(4, "archive", _more_tables),
     Step(5, "what was forgotten", _more_tables),
+    Step(7, "turns become memory", _memory),
 )
 SCHEMA_VERSION = STEPS[-1].version
 

@@ -55,6 +55,8 @@ class Placer:
         """Sessions that hold a record whose rows have come to say something else."""
         self.again: set[int] = set()
         """Files that hold the best copy of a record that has another owner still."""
+        self.filled: set[int] = set()
+        """Sessions whose rows another session's copies have added to."""
 
     def place(self, uuid: str, session: Session, file: FileRow, position: int, flags: int) -> tuple[Mode, bool]:
         """Note that the session holds the record, and decide what the record's rows should do.
@@ -137,6 +139,11 @@ class Placer:
             return True
         session.renumber = True
         return False
+
+    def owns(self, session: Session, uuid: str) -> bool:
+        """Whether the session owns a record that is loaded."""
+        owner = self._members.owner(uuid)
+        return owner is not None and owner.session == session.id
 
     def holds(self, session: Session, uuid: str) -> bool:
         """Whether the session holds a record."""

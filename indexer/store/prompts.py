@@ -35,7 +35,8 @@ class Prompts:
             self._insert(context, prompt, text, digest)
             return
         other = "SELECT count(*) FROM user_prompts WHERE native_prompt_id = ? AND native_prompt_hash <> ?"
-        self.conflicts += self._conn.execute(other, (context.uuid, digest)).fetchone()[0]
+        if not self._rows.refresh:
+            self.conflicts += self._conn.execute(other, (context.uuid, digest)).fetchone()[0]
         if context.mode is WIN:
             self._take_over(context, prompt, text, digest)
         else:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from indexer.records import QueueOperation
 from indexer.store.membership import OWNER
 from indexer.store.sessions import Session, version_key
-from indexer.text import clean, content_hash, prompt_hash, search_tokens
+from indexer.text import clean, content_hash, prompt_hash, search_tokens, unkeyed
 
 FIRST_WITH_RECORDS = (2, 1, 101)
 PREFIX = "queued:"
@@ -90,7 +90,7 @@ class Queue:
         wanted: dict[str, _Found] = {}
         for found in self._handed_over(session):
             if found.digest not in recorded:
-                identity = content_hash(session.content_session_id, str(found.time), found.text)
+                identity = content_hash(session.content_session_id, str(found.time), unkeyed(found.text))
                 wanted.setdefault(PREFIX + identity, found)
         self._withdraw(session, set(wanted))
         return sum(self._put(session, uuid, found, index_text) for uuid, found in wanted.items())

@@ -40,7 +40,7 @@ _CODES = {"user_prompts": 0, "assistant_messages": 1, "tool_uses": 2}
 
 _FROM_TRANSCRIPTS = {
     *_NATIVE, *(table for table, _ in _CHILDREN["sdk_sessions"]),
-    "ingest_files", "assistant_texts", "dead_letters", "schema_versions",
+    "ingest_files", "assistant_texts", "dead_letters", "schema_versions", "compress_marks",
 }  # fmt: skip
 """All other tables are copied whole, before anything is read: those of later versions too."""
 
@@ -160,6 +160,7 @@ def take_old_ids(conn: sqlite3.Connection) -> None:
                 _move_texts(conn, _CODES[table])
         conn.execute("DROP TABLE temp.moves")
         _advance(conn, table)
+    conn.execute("DELETE FROM main.compress_marks")  # by ids that were given for the time being
 
 
 def _map_ids(conn: sqlite3.Connection, table: str, names: Sequence[str]) -> None:
@@ -225,6 +226,7 @@ def carry_rest(conn: sqlite3.Connection) -> list[str]:
     _restore_files(conn)
     _restore_answers(conn)
     _restore_sessions(conn, grown)
+    conn.execute("INSERT INTO main.compress_marks (session_db_id) SELECT id FROM main.sdk_sessions")
     sql = "SELECT content_session_id FROM main.sdk_sessions WHERE id = ?"
     return [conn.execute(sql, (session,)).fetchone()[0] for session in grown]
 

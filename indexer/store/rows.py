@@ -99,6 +99,8 @@ class Rows:
     events: list[tuple[object, ...]] = field(default_factory=list)
     search: list[tuple[Any, ...]] = field(default_factory=list)
     updates: list[tuple[str, tuple[object, ...]]] = field(default_factory=list)
+    refresh: bool = False
+    """The records in hand were stored under another redaction rule set (checkpoints.FileRow.stale)."""
     _next: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -277,6 +277,20 @@ CREATE TABLE IF NOT EXISTS queue_operations (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS idx_queue_operations_file ON queue_operations(file_id);
 
+-- The redaction rule set that stands behind every text here. Another one is given the next number; then all
+-- texts go through it (pending says how far that is), and files are read again, which refreshes their rows.
+CREATE TABLE IF NOT EXISTS redaction (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  number INTEGER NOT NULL,
+  rules TEXT NOT NULL,            -- names the rule set by its content
+  pending TEXT                    -- JSON: where to go on; NULL: all is done
+);
+
+-- Files that were last read under another rule set: reading them again refreshes the rows they own.
+CREATE TABLE IF NOT EXISTS stale_files (
+  file_id INTEGER PRIMARY KEY REFERENCES ingest_files(id) ON DELETE CASCADE
+) WITHOUT ROWID;
+
 -- Bytes that could not be read as records: where they stand and why, never what they say.
 CREATE TABLE IF NOT EXISTS dead_letters (
   file_id INTEGER NOT NULL REFERENCES ingest_files(id) ON DELETE CASCADE,

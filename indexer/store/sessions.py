@@ -18,6 +18,7 @@ from indexer.project import Evidence, Resolution, evidence
 from indexer.records import Entry, PromptKind, Title
 from indexer.store.checkpoints import FileRow
 from indexer.store.membership import Age
+from indexer.store.turns import touch
 
 Resolve: TypeAlias = Callable[[str, str], Resolution]
 """(cwd, folder) -> the project; asked once a directory."""
@@ -359,8 +360,8 @@ def _newer(old: str | None, new: str | None) -> str | None:
 
 def complete_idle(conn: sqlite3.Connection, before: int) -> int:
     """Close sessions whose last record is older than `before` (epoch ms), at that record's own time."""
+    quiet = "status = 'active' AND last_at_epoch < ?"
+    touch(conn, [row[0] for row in conn.execute(f"SELECT id FROM sdk_sessions WHERE {quiet}", (before,)).fetchall()])
     return conn.execute(
-        "UPDATE sdk_sessions SET status = 'completed', completed_at_epoch = last_at_epoch "
-        "WHERE status = 'active' AND last_at_epoch < ?",
-        (before,),
+        f"UPDATE sdk_sessions SET status = 'completed', completed_at_epoch = last_at_epoch WHERE {quiet}", (before,)
     ).rowcount

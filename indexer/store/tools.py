@@ -12,7 +12,7 @@ from indexer.store.membership import in_chunks
 from indexer.store.placing import FILL, SKIP, WIN, Context, Placer
 from indexer.store.rows import TOOL_CODE, Rows, ToolRow
 from indexer.store.weak_calls import WeakCalls, weak_id
-from indexer.text import clean, storable
+from indexer.text import clean, search_tokens, storable, unkeyed_data
 
 _RESULT = slice(18, 24)
 """Places of a result in a gathered row (rows.py)."""
@@ -65,6 +65,8 @@ class Tools:
             return
         if self._placer.leads(context, row.record_uuid):
             self._take_over(context, row)
+            if self._rows.refresh and row.index < 0:
+                self._renew(row, tool)
         else:
             sql = "UPDATE tool_uses SET cwd = ? WHERE id = ? AND cwd IS NULL"
             self._rows.update(sql, context.entry.cwd, row.id)
@@ -74,7 +76,7 @@ class Tools:
         session, row_id = context.session, self._rows.new_id("tool_uses")
         given, data = dump(tool.input)
         name, name_data = storable(tool.name)
-        input_hash = digest(name_data, data)
+        input_hash = digest(name_data, unkeyed_data(data))
         row = ToolRow(row_id, session.id, context.uuid, input_hash, None, len(self._rows.tools))
         self._held[tool.identity] = row
         self._weak.add(tool.identity, row)
@@ -105,6 +107,24 @@ class Tools:
         self._rows.move_index(context, row.id * 8 + TOOL_CODE)
         session.renumber = True
 
+    def _renew(self, row: ToolRow, tool: ToolUse) -> None:
+        """Store an input again that other rules have redacted. At once: its result may follow."""
+        given, data = dump(tool.input)
+        name, name_data = storable(tool.name)
+        row.input_hash = digest(name_data, unkeyed_data(data))
+        self._conn.execute(
+            "UPDATE tool_uses SET tool_input = ?, input_hash = ?, file_path = ?, tool_name = ? WHERE id = ?",
+            (capped(given, data), row.input_hash, tool.file_path, name, row.id),
+        )
+        if row.result_uuid is None:
+            sql = "UPDATE tool_uses SET content_hash = ? WHERE id = ?"
+            self._conn.execute(sql, (digest(row.input_hash.encode()), row.id))
+        sql = "SELECT tool_response FROM tool_uses WHERE id = ?"
+        ends = result_tokens(self._conn.execute(sql, (row.id,)).fetchone()[0] or "")
+        body = search_tokens(input_text(tool.input)) + ends
+        sql = "UPDATE search_texts SET title = ?, body = ? WHERE id = ?"
+        self._conn.execute(sql, (search_tokens(name), body, row.id * 8 + TOOL_CODE))
+
     # -- results -----------------------------------------------------------------------------------
 
     def put_result(self, context: Context, result: ToolResult, _: int) -> None:
@@ -114,7 +134,7 @@ class Tools:
         response, data = storable(result.text)
         answer = _Answer(
             context.uuid, context.time, result.is_error, clean(result.side_file) if result.side_file else None,
-            capped(response, data), digest(data),
+            capped(response, data), digest(unkeyed_data(data)),
         )  # fmt: skip
         row = self._held.get(result.identity) if result.identity else None
         if row is None and context.mode is not FILL:
@@ -122,6 +142,7 @@ class Tools:
         if row is not None:
             if row.result_uuid is None or self._placer.leads(context, row.result_uuid):
                 self._answer(row, answer)
+                self._placer.filled.add(row.session)
             return
         if context.mode is FILL:
             return  # it waits already, or its best copy has found a call

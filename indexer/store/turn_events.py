@@ -28,3 +28,8 @@ class TurnEvents:
                 "UPDATE turn_events SET session_db_id = ?, created_at_epoch = ? WHERE uuid = ? AND ordinal = ?",
                 context.session.id, context.time, context.uuid, ordinal,
             )  # fmt: skip
+            if self._rows.refresh:
+                data = cut(dump(event.data)[0], EVENT_LIMIT)
+                self._rows.update(
+                    "UPDATE turn_events SET data = ? WHERE uuid = ? AND ordinal = ?", data, context.uuid, ordinal
+                )

@@ -31,7 +31,7 @@ from indexer.store.checkpoints import FileRow, read_again, restart, save
 from indexer.store.exclusions import Exclusions
 from indexer.store.membership import FORKED, SIDECHAIN, Members, shared_by
 from indexer.store.messages import Messages
-from indexer.store.placing import NEW, Context, Placer
+from indexer.store.placing import NEW, WIN, Context, Placer
 from indexer.store.prompts import Prompts
 from indexer.store.queued import Queue
 from indexer.store.refusals import Refusals
@@ -39,6 +39,7 @@ from indexer.store.rows import Rows
 from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessions, set_title
 from indexer.store.tools import Tools
 from indexer.store.turn_events import TurnEvents
+from indexer.store.turns import touch
 
 NOTHING_EXCLUDED = Exclusion()
 Times: TypeAlias = list[tuple[int | None, str]]
@@ -106,6 +107,7 @@ class Writer:
         self._keys: set[str] = set()
         self._identities: set[str] = set()
         self._version: str | None = None
+        self._stale = False
         self._first_ids = self._rows.last_ids()
         # No method of this object's own: the cycle would keep every transaction's rows until a collection,
         # and a bulk load collects nothing (200 MB at 500 MB of transcripts).
@@ -134,6 +136,7 @@ class Writer:
         self._load()
         for turn, dated in zip(turns, times, strict=True):
             self._version = turn.file.last_version
+            self._stale = self._rows.refresh = turn.file.stale
             for placed, (time, source) in zip(turn.placed, dated, strict=True):
                 self._entry(turn, placed, time, source)
             turn.file.last_version = self._version
@@ -279,6 +282,8 @@ class Writer:
                 session.agents_from = self._first_ids
         if uuid in self._members.known:
             mode, in_order = self._placer.place(uuid, session, turn.file, position, flags)
+            if self._stale and mode is not NEW and self._placer.owns(session, uuid):
+                mode = WIN  # redacted by other rules now: it says again what it says
         else:
             mode, in_order = NEW, self._placer.place_new(uuid, session, turn.file, position, flags)
         number = session.prompt_counter
@@ -295,6 +300,9 @@ class Writer:
             self._dead.append((turn.file.id, offset, record.length, placed.position, record.reason))
         elif isinstance(record, Title) and record.kind == "summary":
             if record.leaf_uuid:
+                if self._stale:  # of two titles the larger stays, which an old mark may be
+                    sql = "DELETE FROM session_titles WHERE leaf_uuid = ? AND instr(title, '[REDACTED:')"
+                    self._conn.execute(sql, (record.leaf_uuid,))
                 self._summaries.append((record.leaf_uuid, record.text[:TITLE_LENGTH]))
         else:
             return False
@@ -326,6 +334,9 @@ class Writer:
         """Of two calls that drove one sub-agent the smaller id stands, in any order of reading; of two
         types and descriptions likewise."""
         session.renumber_agents = True
+        if self._stale:
+            sql = "UPDATE session_agents SET description = NULL WHERE session_db_id = ? AND agent_id = ?"
+            self._conn.execute(f"{sql} AND instr(description, '[REDACTED:')", (session.id, link.agent_id))
         self._conn.execute(
             "INSERT INTO session_agents (session_db_id, agent_id, tool_use_id, agent_type, description) "
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -370,6 +381,7 @@ class Writer:
         private.suppress(self._conn, sessions)
         numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
         numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
+        touch(self._conn, sorted({session.id for session in sessions} | self._placer.filled))
 
     def _rivals(self, session: Session, files: dict[int, FileRow]) -> None:
         """A session's age has changed after its records came in. Where it should now own what another

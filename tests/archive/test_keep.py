@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 from archives import Archived, old
+from memories import Memory
 from transcripts import Transcript
 
 from indexer import failpoints
 from indexer.archive import keep
+from indexer.archive.catch_up import catch_up
+from indexer.redact import Redactor
+from indexer.sources.claude_code import ClaudeCode
 from indexer.store import archive as rows
 
 
@@ -154,25 +158,35 @@ def test_lines_of_progress_are_counted_and_not_kept(memory: Archived) -> None:
 # -- redaction -------------------------------------------------------------------------------------
 
 
-def hide(line: bytes) -> bytes:
-    return line.replace(b"hunter2", b"[REDACTED:password]")
+PASSWORD = "postgres://shop:hunter2secret@db.example/shop"
 
 
 def test_no_line_is_written_before_it_was_redacted(tmp_path: Path) -> None:
-    memory = Archived(tmp_path, redact=hide)
-    path = talk("a", "my password is hunter2", "and so on").write(memory.root)
+    memory = Archived(tmp_path)
+    path = talk("a", f"it is at {PASSWORD}", "and so on").write(memory.root)
     memory.read()
     memory.seal()
-    assert memory.text(path) == hide(path.read_bytes())
-    assert b"hunter2" not in memory.everything()
+    assert memory.text(path) == b"".join(Redactor().line(line) + b"\n" for line in path.read_bytes().splitlines())
+    assert b"hunter2secret" not in memory.everything()
     memory.close()
 
 
 def test_places_are_those_of_the_transcript_and_not_of_what_was_redacted(tmp_path: Path) -> None:
-    memory = Archived(tmp_path, redact=hide)
-    path = talk("a", "my password is hunter2").write(memory.root)
+    memory = Archived(tmp_path)
+    path = talk("a", f"it is at {PASSWORD}").write(memory.root)
     memory.read()
     assert rows.reached(memory.conn, 1, 0)[0] == path.stat().st_size
+    memory.close()
+
+
+def test_what_is_caught_up_with_is_redacted_too(tmp_path: Path) -> None:
+    memory = Archived(tmp_path)
+    path = talk("a", f"it is at {PASSWORD}").write(memory.root)
+    Memory.ingest(memory).round(memory.found())
+    (file_id,) = rows.behind(memory.conn)
+    catch_up(memory.conn, memory.archive, ClaudeCode(), file_id)
+    assert b"REDACTED" in memory.text(path)
+    assert b"hunter2secret" not in memory.everything()
     memory.close()
 
 

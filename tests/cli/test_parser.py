@@ -1,59 +1,18 @@
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
+from grammar import COMMANDS, argv
 
-from indexer.cli.parser import _OPTIONS, KINDS, build_parser, parse
+from indexer.cli.commands import KINDS
+from indexer.cli.parser import _OPTIONS, parse
 from indexer.errors import UsageError
 
-
-def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Every command that can be carried out: its words, its parser."""
-    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    for action in found:
-        for name, sub in action.choices.items():
-            below = list(leaves(sub))
-            yield from ((f"{name} {deeper}", leaf) for deeper, leaf in below) if below else [(name, sub)]
-
-
-COMMANDS = dict(leaves(build_parser()))
 FILTERS = (
     "project=p session=s since=3d until=now tool=Bash file=a.ts type=bugfix concept=c agent=a1 "
     "platform=claude group=session mode=lexical"
 )
-EXAMPLES = {
-    "show": ["prompt:1"],
-    "similar": ["prompt:1"],
-    "by-file": ["a.ts"],
-    "by-type": ["bugfix"],
-    "by-concept": ["gotcha"],
-    "archive restore": ["--all", "--to", "/back"],
-    "forget": ["--session", "s"],
-}
-
-
-def argv(command: str, *more: str) -> list[str]:
-    return [*command.split(), *EXAMPLES.get(command, []), *more]
-
-
-def test_the_commands() -> None:
-    assert set(COMMANDS) == {
-        *("watch", "rescan", "search", "show", "sessions", "projects", "project explain", "status"),
-        *("timeline", "similar", "by-file", "by-type", "by-concept"),
-        *("archive status", "archive restore", "archive prune", "forget"),
-        *("config show", "config path", "config init"),
-        *("vectors status", "vectors sync", "vectors rebuild", "vectors serve"),
-    }
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_leads_to_a_function(command: str) -> None:
-    module, _, function = parse(argv(command)).run.partition(":")
-    assert callable(getattr(import_module(module), function))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -65,6 +65,7 @@ def test_the_state_for_programs(ask: Any, home: Path) -> None:
     assert list(answer["counts"].items()) == [
         *(("sessions", 7), ("prompts", 5), ("tool_uses", 4), ("assistant_messages", 2)),
         *(("projects", 4), ("dead_letters", 3)),
+        *(("observations", 2), ("summaries", 1), ("pending_turns", 6), ("failed_turns", 0)),
     ]
     assert answer["database"]["path"] == str(home / "index.db")
     assert answer["database"]["size_bytes"] > 100_000
@@ -83,7 +84,7 @@ def test_sizes_by_table_are_told_of_a_small_memory(ask: Any) -> None:
     assert tables["bytes"]["user_prompts"] > 0
     assert isinstance(tables["exact"], bool)
     (line,) = [line for line in ask("status").out.splitlines() if line.startswith("of that")]
-    assert line.count(" kB") == 6
+    assert line.count(" kB") + line.count(" MB") == 6
     assert "the rest" in line
 
 
@@ -233,3 +234,41 @@ def test_a_report_may_lack_everything(ask: Any, home: Path) -> None:
     said = {"lag_bytes": "much", "updated_at": "now", "pid": os.getpid()}
     (home / "status.json").write_text(json.dumps(said), encoding="utf-8")
     assert ask("status").code == 0
+
+
+@pytest.fixture
+def twice(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long was waited; Ctrl-C comes in the second wait."""
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", wait)
+    return waits
+
+
+def test_watching_shows_it_again_until_interrupted(ask: Any, twice: list[float]) -> None:
+    answer = ask("status", "--watch", "7")
+    assert (answer.code, twice) == (130, [7, 7])
+    assert answer.out.count("transcripts ") == 2
+    assert "\x1b" not in answer.out
+
+
+def test_watching_for_programs_is_a_line_a_time(ask: Any, twice: list[float]) -> None:
+    lines = ask("status", "--watch", "--json").out.splitlines()
+    assert [json.loads(line)["schema_version"] for line in lines[:2]] == [1, 1]
+    assert twice == [2, 2]
+
+
+def test_watching_in_a_terminal_begins_at_its_top(
+    ask: Any, twice: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert ask("status", "--watch", "--color", "never").out.count("\x1b[H\x1b[2J") == 1
+
+
+def test_a_wait_of_nothing_is_refused(ask: Any) -> None:
+    assert ask("status", "--watch", "0").code == 2

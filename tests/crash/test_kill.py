@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 from crash import Nursery
 from memories import consistent
+from remembered import Verbatim, made, remember
 from stores import content, memory_of, read, store
 from writers import noted
 
@@ -98,6 +99,19 @@ def test_killed_at_random_a_service_loses_nothing_and_stores_nothing_twice(
     held = content(conn)
     conn.close()
     assert held == memory_of(folder / "undisturbed", folder / "projects")
+
+
+@pytest.mark.timeout(0)
+def test_killed_at_random_it_remembers_what_an_undisturbed_one_does(battles: dict[str, tuple[Path, str]]) -> None:
+    folder = battles["calm"][0]
+    lived, rebuilt = store(folder / "home"), store(folder / "rebuilt")
+    for conn in (lived, rebuilt):
+        read(conn, folder / "projects")
+        remember(conn, Verbatim())
+    assert made(lived) == made(rebuilt)
+    assert any(made(lived).values())
+    lived.close()
+    rebuilt.close()
 
 
 @pytest.mark.timeout(0)

@@ -301,3 +301,21 @@ def test_c25_the_best_match_comes_before_the_newest(lay: Lay) -> None:
     session.write(lay.root)
     lay.rescan()
     assert "zqr3" in lay.found("websocket reconnect")[0]["snippet"]
+
+
+def test_c26_what_was_recalled_and_what_observers_wrote_is_not_learned(lay: Lay) -> None:
+    session = lay.session()
+    session.user('<indexer-memory source="this-tool">Recalled: zqrecalled</indexer-memory> what did we do? zqask')
+    session.tool("Edit", {"file_path": f"{CWD}/a.py"}, "ok")
+    session.text("Added the thing again. zqsaid")
+    observer = lay.session("obs")
+    observer.user("<transcript-indexer-compressor> Summarise this session. zqpayload")
+    observer.tool("Edit", {"file_path": f"{CWD}/b.py"}, "ok")
+    observer.text("Added a title. zqtitle")
+    for one in (session, observer):
+        one.write(lay.root)
+    lay.rescan()
+    asked = [hit for hit in lay.found("zqask") if hit["kind"] == "prompt"]
+    assert (len(asked), lay.found("zqrecalled")) == (1, [])
+    made = lay.run("observations")["observations"]
+    assert [one["session"] for one in made] == [session.session_id]

@@ -184,11 +184,6 @@ def test_adopting_the_same_settings_again_changes_nothing(desk: Desk) -> None:
     conn.close()
 
 
-def test_without_exclusions_no_key_is_made(desk: Desk) -> None:
-    desk.rescan()
-    assert not (desk.home / "key").exists()
-
-
 @pytest.mark.parametrize("agent_first", [False, True])
 def test_a_sub_agents_file_alone_is_enough(desk: Desk, agent_first: bool) -> None:
     main = desk.secret.path(desk.root)

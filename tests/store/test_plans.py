@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from indexer.store import browse, health, items, reads
+from indexer.store import browse, health, items, reads, recall
 
 BIG = (
     *(
@@ -26,7 +26,7 @@ BIG = (
     ),
     *("observations", "session_summaries", "turn_events"),
 )
-MODULES = (reads, browse, items, health)
+MODULES = (reads, browse, items, health, recall)
 
 
 def statements(module: ModuleType) -> Iterator[tuple[str, str]]:
@@ -86,7 +86,10 @@ def foreign_keys(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 def leading_columns(conn: sqlite3.Connection, table: str) -> set[str]:
     indexes = [row["name"] for row in conn.execute(f"PRAGMA index_list({table})")]
-    return {conn.execute(f"PRAGMA index_info({name})").fetchone()["name"] for name in indexes}
+    row_id = {
+        row["name"] for row in conn.execute(f"PRAGMA table_info({table})") if row["pk"] and row["type"] == "INTEGER"
+    }
+    return row_id | {conn.execute(f"PRAGMA index_info({name})").fetchone()["name"] for name in indexes}
 
 
 def test_every_foreign_key_has_an_index(memory: sqlite3.Connection) -> None:

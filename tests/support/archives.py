@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from stores import Content, content, store
 from indexer.archive.keep import Archive
 from indexer.config import Config
 from indexer.ingest import Ingest
+from indexer.redact import Redactor
 from indexer.rescan import Report, rescan
 from indexer.sources.claude_code import ClaudeCode
 from indexer.store import archive as rows
@@ -34,9 +34,9 @@ def everything(conn: Connection, archive: Archive) -> bytes:
 class Archived(Memory):
     """A memory that archives what it reads. archive: the one in use; a new one after a restart."""
 
-    def __init__(self, folder: Path, redact: Callable[[bytes], bytes] | None = None, **how: Any) -> None:
+    def __init__(self, folder: Path, **how: Any) -> None:
         super().__init__(folder)
-        self.how = {"redact": redact, **how}
+        self.how = {"redactor": Redactor(), **how}
         self.start()
 
     def start(self) -> None:
@@ -132,6 +132,17 @@ class Library:
         """All lines in the archive."""
         conn = store(self.home)
         found = everything(conn, Archive(conn, self.home))
+        conn.close()
+        return found
+
+    def connect(self) -> Connection:
+        """The memory's database."""
+        return store(self.home)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """All rows of a query, sorted."""
+        conn = self.connect()
+        found = sorted(tuple(row) for row in conn.execute(sql))
         conn.close()
         return found
 

@@ -20,6 +20,8 @@ from typing import Any
 from archives import Archived
 from daemons import settings
 from memories import Memory
+from remembered import Verbatim, remember
+from stores import store
 from writers import write
 
 from indexer import app, daemon, failpoints, ingest
@@ -138,7 +140,7 @@ def watch(home: str, root: str) -> None:
         hot_sweep_seconds=0.05,
         quiet_seconds=0.2,
     )
-    Daemon(config, ClaudeCode(), {}).run(threading.Event())
+    Daemon(config, ClaudeCode(), {}, compressor=Verbatim()).run(threading.Event())
 
 
 def watch_wrongly(home: str, root: str) -> None:
@@ -200,6 +202,14 @@ def forget(folder: str, session: str, hit: int) -> None:
     app.forget(settings(Path(folder, "home"), Path(folder, "projects")), session.split(","), [])
 
 
+def compress(folder: str, hit: int) -> None:
+    """Make memory of what stands in a memory's folder, and die before the n-th SQL statement."""
+    die_at(hit)
+    conn = store(Path(folder, "home"))
+    remember(conn)
+    conn.close()
+
+
 FILE_EVENTS = {"os.remove", "os.rename", "os.link", "os.mkdir", "os.chmod", "os.truncate"}
 steps = 0
 _last_step = 0
@@ -245,6 +255,7 @@ DEEDS: dict[str, Callable[..., None]] = {
         erase_session,
         load_anew,
         forget,
+        compress,
         count,
     )
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer import status_file
+from indexer.compressors.base import Compressor
 from indexer.config import Config, load
 from indexer.daemon import Daemon
 from indexer.files.watch import HOT, SWEEP, Change, Watch, WatchStatus
@@ -62,6 +63,7 @@ class Service:
     hand: Hand = field(default_factory=Hand)
     now: float = 1000.0
     late: float = 0.0
+    compressor: Compressor | None = None
     daemon: Daemon = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +71,7 @@ class Service:
             self.config,
             self.source,
             {},
+            compressor=self.compressor,
             watch=self.hand,
             clock=lambda: self.now,
             wall=lambda: time.time() + self.late,

@@ -44,7 +44,7 @@ _CONTENT = {
     "files": "SELECT path, offset, line_no, status, first_epoch, last_epoch, ignored FROM ingest_files",
     "projects": "SELECT project_key, display, source FROM projects",
     "search": "SELECT x.id % 8, x.kind, x.uuid, s.content_session_id, x.project_key, x.created_at_epoch, x.detail, "
-    "x.title, x.body FROM search_texts x JOIN sdk_sessions s ON s.id = x.session_db_id",
+    "x.title, x.body FROM search_texts x JOIN sdk_sessions s ON s.id = x.session_db_id WHERE x.id % 8 < 3",
 }
 
 
@@ -61,7 +61,9 @@ def check(conn: sqlite3.Connection) -> None:
     orphans = (
         "SELECT count(*) FROM search_texts WHERE id % 8 = 0 AND id / 8 NOT IN (SELECT id FROM user_prompts) "
         "OR id % 8 = 1 AND id / 8 NOT IN (SELECT id FROM assistant_messages) "
-        "OR id % 8 = 2 AND id / 8 NOT IN (SELECT id FROM tool_uses)"
+        "OR id % 8 = 2 AND id / 8 NOT IN (SELECT id FROM tool_uses) "
+        "OR id % 8 = 3 AND id / 8 NOT IN (SELECT id FROM observations) "
+        "OR id % 8 = 4 AND id / 8 NOT IN (SELECT id FROM session_summaries)"
     )
     assert conn.execute(orphans).fetchone()[0] == 0
 
