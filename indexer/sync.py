@@ -10,7 +10,7 @@ was written to, more seldom when it takes long (it may take half a percent of th
 trigger in the memory's own tables, which ingest would have to pay for, and a row that was missed once is
 seen again.
 
-The index is not trusted: what it says it holds is compared with what it was given, and a few documents must
+The index is not trusted: what it says it holds is compared with what it was given, and most of a few documents must
 find themselves, when it is opened, every five minutes, and when somebody asks. What fails is put aside and
 filled again from SQLite, 2 ms a document. The scan answers meanwhile.
 """
@@ -40,7 +40,10 @@ WINDOW = 40_000
 TAIL = 400
 """Ids before the last one that are looked at again: an answer grows while it is written."""
 ROWS, INDEXED = 256, 500
-CANARIES = 5
+CANARIES = 8
+"""Half of them must find themselves. Not all: HNSW is approximate, and among 2,500 texts that hardly differ it
+missed 14 of 200 (measured); with a segment deleted or overwritten it finds next to none."""
+_SAME = 0.99
 
 
 class Arm:
@@ -385,10 +388,9 @@ class Sync:
             found = index.count(model)
             if found != given and not self._is_ahead(model, found, given):
                 raise IndexDamaged(f"the vector index holds {found:,} of {given:,} documents")
-            for name, vector in self.vectors.canaries(model, CANARIES):
-                nearest = index.nearest(model, vector, 3)
-                if not nearest or nearest[0][1] < 0.99:
-                    raise IndexDamaged(f"the vector index does not find what it holds ({name.partition(':')[0]})")
+            canaries = self.vectors.canaries(model, CANARIES)
+            if sum(_finds(index, model, vector) for _, vector in canaries) * 2 < len(canaries):
+                raise IndexDamaged("the vector index does not find what it holds")
 
     def _is_ahead(self, model: str, found: int, given: int) -> bool:
         """A kill between the index and SQLite: the batch in hand is there, and will be put again."""
@@ -422,3 +424,9 @@ class Sync:
             act()
         except IndexerError as error:
             events.failed("vectors", error)
+
+
+def _finds(index: Index, model: str, vector: bytes) -> bool:
+    """Whether the index finds this vector, or one that cannot be told from it."""
+    nearest = index.nearest(model, vector, 3)
+    return bool(nearest) and nearest[0][1] >= _SAME

