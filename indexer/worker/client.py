@@ -25,6 +25,8 @@ TIMEOUT = 1.5
 """Seconds: with the words, a search answers within two, whatever the worker does."""
 _POLL = 0.05
 _FRESH = 20.0
+_STARTING, _MARKER = 5.0, "starting"
+"""Seconds that a worker is given to take its lock before another is started, and the file that tells of it."""
 WARMING = "vectors are being loaded, so only keywords were searched; ask again in a few seconds"
 _SILENT = "the vector worker does not answer, so only keywords were searched; see `transcript-indexer vectors status`"
 _NOT_STARTED = "the vector worker cannot be started ({}), so only keywords were searched"
@@ -112,11 +114,32 @@ def _begin(home: Path) -> Answer:
     """Nobody answered: start a worker, unless there is one that is busy starting."""
     if alive(home):
         return Answer({}, (), (WARMING,) if _young(home) else (_SILENT,))
+    if _started(home):
+        return Answer({}, (), (WARMING,))
     try:
         start(home)
     except OSError as error:
         return Answer({}, (), (_NOT_STARTED.format(error.strerror or error),))
     return Answer({}, (), (WARMING,))
+
+
+def _started(home: Path) -> bool:
+    """Whether somebody has started a worker a moment ago, that may not have its lock yet; from now on
+    somebody has. Else every search of a busy moment would start one of its own."""
+    marker = folder(home) / _MARKER
+    try:
+        if 0 <= time.time() - marker.stat().st_mtime < _STARTING:
+            return True
+    except OSError:
+        pass
+    try:
+        prepare_home(home)
+        marker.parent.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        os.utime(marker)
+    except OSError:
+        pass  # then the lock alone decides
+    return False
 
 
 def _young(home: Path) -> bool:

@@ -93,6 +93,21 @@ def test_without_a_worker_one_is_started_and_nobody_waits(meaning: Meaning, star
     assert started == [meaning.home]
 
 
+def test_searches_of_one_moment_start_one_worker(meaning: Meaning, started: list[Path]) -> None:
+    """A worker has no lock before Python is up: each search of that second would start another."""
+    for _ in range(3):
+        assert ask(meaning.home, "shed", Filters()).notes == (WARMING,)
+    assert started == [meaning.home]
+
+
+def test_one_that_never_came_up_is_started_again_after_a_while(meaning: Meaning, started: list[Path]) -> None:
+    ask(meaning.home, "shed", Filters())
+    marker = folder(meaning.home) / client._MARKER
+    os.utime(marker, (time.time() - client._STARTING - 1,) * 2)
+    ask(meaning.home, "shed", Filters())
+    assert started == [meaning.home] * 2
+
+
 def test_a_worker_that_is_still_loading_is_not_started_twice(meaning: Meaning, started: list[Path]) -> None:
     lock = Lock(meaning.home)
     assert ask(meaning.home, "shed", Filters()).notes == (WARMING,)
