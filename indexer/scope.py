@@ -1,23 +1,41 @@
-"""What a list or a search is narrowed to: projects by any of their names, one session, a span of time."""
+"""What a list or a search is narrowed to: projects by any of their names, one session, a span of time; and who
+is asked for meaning."""
 
 from __future__ import annotations
 
 import os
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 
 from indexer.config import Config, absolute
 from indexer.errors import NotFound, UsageError
 from indexer.project import Resolver
 from indexer.query import parse_when
+from indexer.ranking import Meaning
 from indexer.store.browse import Session, find_sessions
 from indexer.store.connection import Connection
 from indexer.store.reads import resolve_project
+from indexer.worker.client import ask
+
+PATIENCE = 10.0
+"""Seconds that a question which only vectors can answer waits for them."""
 
 
 def resolver(settings: Config) -> Resolver:
     """Folders to projects, by the settings in force. Raises ConfigError for a bad pattern."""
     return Resolver(settings.environments, git_remote=settings.git_remote)
+
+
+def meaning(settings: Config, mode: str) -> Meaning | None:
+    """Who is asked for what is near in meaning; None for a search by words alone.
+
+    A search by meaning alone waits for a worker that is still loading its models; all others answer by
+    words at once."""
+    if mode == "lexical" or settings.vectors_store == "none":
+        return None
+    wait = PATIENCE if mode == "semantic" else 0.0
+    return partial(ask, settings.home, store=settings.vectors_store, wait=wait)
 
 
 def project_keys(conn: Connection, settings: Config, name: str | None) -> tuple[str, ...] | None:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from functools import partial
 
 from indexer.config import Config
 from indexer.errors import NotFound
-from indexer.ranking import Meaning
-from indexer.scope import LocalZone, one_session, project_keys, resolver, span
+from indexer.scope import LocalZone, meaning, one_session, project_keys, resolver, span
 from indexer.store.around import anchor
 from indexer.store.connection import Connection
 from indexer.store.items import CODES, item
 from indexer.store.reads import aliases
-from indexer.worker.client import ask
 
-PATIENCE = 10.0
-"""Seconds that a question which only vectors can answer waits for them."""
-
-__all__ = ["LocalZone", "one_session", "project_keys", "resolver", "window"]
+__all__ = ["LocalZone", "meaning", "one_session", "project_keys", "resolver", "window"]
 
 
 def row_id(conn: Connection, name: str) -> int:
@@ -38,17 +32,6 @@ def project_of(conn: Connection, settings: Config, row_id: int) -> tuple[str, ..
     merged = aliases(conn, settings.aliases)
     own = merged.get(key, key)
     return tuple(dict.fromkeys([key, own, *(old for old, new in merged.items() if new == own)]))
-
-
-def meaning(settings: Config, mode: str) -> Meaning | None:
-    """Who is asked for what is near in meaning; None for a search by words alone.
-
-    A search by meaning alone waits for a worker that is still loading its models; all others answer by
-    words at once."""
-    if mode == "lexical" or settings.vectors_store == "none":
-        return None
-    wait = PATIENCE if mode == "semantic" else 0.0
-    return partial(ask, settings.home, store=settings.vectors_store, wait=wait)
 
 
 def window(args: Namespace) -> tuple[int | None, int | None]:

@@ -147,7 +147,8 @@ def _found(conn: Connection, config: Config, args: Mapping[str, Any], query: str
         offset=start,
         **{name: args.get(name) for name in ("tool", "file", "type", "concept", "agent", "platform")},
     )
-    results = find(conn, parse(query, filters))
+    mode = args.get("mode") or "hybrid"
+    results = find(conn, parse(query, filters), scope.meaning(config, mode), mode)
     page = _page([_hit(hit) for hit in results.hits], args, start, more=results.more)
     return _measured(page | _filled({"via": list(results.via), "notes": list(results.notes)}))
 

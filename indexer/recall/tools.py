@@ -101,6 +101,7 @@ TOOLS = (
             concept=_text("observations with this concept"),
             agent=_text("what this sub-agent did"),
             platform=_text("transcripts of this client, as claude"),
+            mode={"type": "string", "default": "hybrid", "enum": ["hybrid", "lexical", "semantic"]},
             limit=_LIMIT,
             cursor=_CURSOR,
         ),

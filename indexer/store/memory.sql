@@ -1,5 +1,5 @@
 -- What memory is made of, and what is still to be made: read with schema.sql, of which this is a part that
--- came with schema 7. Beside observations and summaries rather than in them: what was imported from
+-- came with schema 6. Beside observations and summaries rather than in them: what was imported from
 -- elsewhere has no origin here, and so is never replaced by what we make ourselves.
 
 -- How far a session's turns are compressed. Pending: revision <> done.

@@ -61,7 +61,7 @@ STEPS = (
     Step(3, "redaction", _more_tables),
     Step(4, "archive", _more_tables),
     Step(5, "what was forgotten", _more_tables),
-    Step(7, "turns become memory", _memory),
+    Step(6, "turns become memory", _memory),
 )
 SCHEMA_VERSION = STEPS[-1].version
 

@@ -12,6 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,18 +128,14 @@ def _started(home: Path) -> bool:
     """Whether somebody has started a worker a moment ago, that may not have its lock yet; from now on
     somebody has. Else every search of a busy moment would start one of its own."""
     marker = folder(home) / _MARKER
-    try:
+    with suppress(OSError):
         if 0 <= time.time() - marker.stat().st_mtime < _STARTING:
             return True
-    except OSError:
-        pass
-    try:
+    with suppress(OSError):  # where nothing can be written the lock alone decides
         prepare_home(home)
         marker.parent.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         os.utime(marker)
-    except OSError:
-        pass  # then the lock alone decides
     return False
 
 

@@ -19,10 +19,12 @@ Ask: TypeAlias = Callable[..., Any]
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The folder of the hand-filled memory."""
+    """The folder of the hand-filled memory, without the items of its own to-do list."""
     conn = open_writer(tmp_path / "memory")
     migrate(conn)
     conn.executescript((FIXTURES / "memory.sql").read_text(encoding="utf-8"))
+    conn.execute("DELETE FROM work_state_origins")
+    conn.execute("DELETE FROM work_state_entries")
     conn.close()
     return tmp_path / "memory"
 
