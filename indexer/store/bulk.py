@@ -16,7 +16,7 @@ from indexer.store.connection import configure, database_path, prepare_home, pri
 from indexer.store.migrations import migrate, tables
 
 SIDE = "index.db.build"
-_BULK_CACHE_KIB = 32_768
+_BULK_CACHE_KIB = 20_480
 
 
 def open_side(home: Path) -> sqlite3.Connection:
