@@ -26,7 +26,7 @@ import platformdirs
 from indexer import share
 from indexer.errors import ConfigError, UsageError
 from indexer.project import Environment, Resolver, fold
-from indexer.redact import UserRule, compiled_pattern, user_rule
+from indexer.redaction_settings import UserRule, compiled_pattern, user_rule
 
 APP = "transcript-indexer"
 PREFIX = "TRANSCRIPT_INDEXER_"

@@ -11,7 +11,8 @@ from fnmatch import translate
 
 from indexer.config import Config
 from indexer.keyfile import secret
-from indexer.redact import Redactor, Settings, compiled_pattern
+from indexer.redact import Redactor
+from indexer.redaction_settings import Settings, compiled_pattern
 
 
 def redactor(config: Config) -> Redactor:

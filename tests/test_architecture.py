@@ -26,7 +26,7 @@ FLOORS = (
     ("control", "keyfile"),
     ("records", "text", "condition"),
     ("git_files", "sources.base", "compressors.base"),
-    ("redaction_rules", "redaction_screen", "tags"),
+    ("redaction_rules", "redaction_screen", "redaction_settings", "tags"),
     ("redact",),
     ("project", "events", "share"),
     ("exclude",),

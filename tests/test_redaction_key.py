@@ -7,8 +7,8 @@ from pathlib import Path
 from daemons import settings
 
 from indexer.keyfile import secret
-from indexer.redact import user_rule
 from indexer.redaction_key import redactor
+from indexer.redaction_settings import user_rule
 
 
 def test_two_homes_have_two_keys(tmp_path: Path) -> None:

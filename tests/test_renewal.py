@@ -11,7 +11,7 @@ from transcripts import Transcript
 
 from indexer.config import Config
 from indexer.errors import Busy, NoDatabase
-from indexer.redact import user_rule
+from indexer.redaction_settings import user_rule
 from indexer.renewal import renew
 from indexer.rescan import rescan
 from indexer.sources.claude_code import ClaudeCode

@@ -10,7 +10,8 @@ from transcripts import Transcript
 
 from indexer import app
 from indexer.archive.renew import renew
-from indexer.redact import Redactor, Settings, UserRule, user_rule
+from indexer.redact import Redactor
+from indexer.redaction_settings import Settings, UserRule, user_rule
 
 BADGE = "BADGE-4711"
 

@@ -15,7 +15,8 @@ from transcripts import Transcript
 from indexer.files.discover import discover
 from indexer.ingest import Ingest
 from indexer.project import Resolver
-from indexer.redact import Redactor, Settings, user_rule
+from indexer.redact import Redactor
+from indexer.redaction_settings import Settings, user_rule
 from indexer.sources.claude_code import ClaudeCode
 from indexer.store import redaction
 
