@@ -356,6 +356,9 @@ class Daemon:
 
     def _catch_up(self) -> None:
         """One transcript that was read and not archived, when there is nothing to read."""
+        if self._ingest.excluded:
+            self._ingest.excluded = False
+            self._finish_forgetting(self._conn, wait=False)
         self._behind += self._ingest.behind
         self._ingest.behind.clear()
         if self._archive is not None and self._behind and not self._pending:

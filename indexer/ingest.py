@@ -30,6 +30,7 @@ from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
 from indexer.store.connection import Connection, transaction
+from indexer.store.tools import unanswered
 from indexer.store.writer import NOTHING_EXCLUDED, Placed, Turn, Writer, Written
 
 
@@ -144,8 +145,11 @@ class Ingest:
         self._quiet, self._index_text, self._limit = quiet, index_text, limit
         self._redactor = redactor or Redactor()
         self._batch = _Batch()
+        self._recalled: set[int] = set()
         self.unfinished: set[str] = set()
         """Files whose last line has no newline and is not read yet: it has to stand for a while."""
+        self.excluded = False
+        """Whether a session has turned out to be excluded: what was stored of it is to be taken back."""
         self.behind: list[int] = []
         """Ids of files of which the archive has yet to take what was read."""
         self.failed: set[str] = set()
@@ -196,6 +200,7 @@ class Ingest:
         stat = Stat.of(os.fstat(fd))
         row = self._identify(fd, file, stat)
         passing("ingest.opened")
+        self._recall(row)
         begin = row.offset
         beside = self._source.side_entries(file._replace(path=named.path))
         placed = [Placed(row.line_no, begin, self._redactor.entry(entry)) for entry in beside]
@@ -233,6 +238,13 @@ class Ingest:
             open_line = unended and Raw(unended.start, unended.end, unended.data)
             self._batch.keep(archive.take(row, raw, whole=not more, open_line=open_line))
         return more
+
+    def _recall(self, row: FileRow) -> None:
+        """A call on a secret file may have been read before this process began, and be answered now."""
+        if row.offset and row.id not in self._recalled:
+            for tool_use_id, given in unanswered(self._conn, row.id):
+                self._redactor.recall(tool_use_id, given)
+        self._recalled.add(row.id)
 
     def _identify(self, fd: int, file: SourceFile, stat: Stat) -> FileRow:
         probe = _Open(fd, stat.size, self._redactor.key)
@@ -287,6 +299,7 @@ class Ingest:
                 self._conn, self._source.platform, self._resolve, index_text=self._index_text, exclusion=self._exclusion
             )
             written = writer.write(batch.turns)
+            self.excluded = self.excluded or bool(writer.excluded)
             passing("ingest.rows")
             self._archive_batch(batch, writer)
             for mark in batch.marks:

@@ -200,6 +200,15 @@ class Redactor:
             if len(self._guarded) > _GUARDED:
                 del self._guarded[next(iter(self._guarded))]
 
+    def recall(self, tool_use_id: str, given: str) -> None:
+        """Guard the answer to a call that was stored before this process began; given: its input as JSON."""
+        try:
+            fields = orjson.loads(given)
+        except orjson.JSONDecodeError:
+            return
+        if self._touches(fields):
+            self.guard(tool_use_id)
+
     def call(self, given: Any, answer: str | None) -> tuple[Any, str | None]:
         """A stored tool call, its input and the text of its answer: of one on a secret file without what the
         file holds. The same objects otherwise."""
@@ -267,6 +276,8 @@ class Redactor:
         if depth > _DEEPEST:
             raise RecursionError
         if kind is list:
+            if change == self.text and len(value) > 1 and all(type(item) is str for item in value):
+                return self._lines(value)
             items = [self._walk(item, change, depth + 1) for item in self._together(value)]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         if kind is dict:
@@ -287,6 +298,15 @@ class Redactor:
         pairs = zip(old.items(), new.items(), strict=False)
         kept = len(old) == len(new) and all(a == c and b is d for (a, b), (c, d) in pairs)
         return old if kept else new
+
+    def _lines(self, lines: list[str]) -> list[str]:
+        """The lines of one text (of a patch, as the client keeps it), in which a secret may take several."""
+        whole = "\n".join(lines)
+        cleaned = self.text(whole)
+        if cleaned is whole or cleaned == whole:
+            return lines
+        parts = cleaned.split("\n", len(lines) - 1)
+        return parts + [""] * (len(lines) - len(parts))
 
     def _together(self, items: list[Any]) -> list[Any]:
         """Text blocks that stand one after the other, redacted as if they were one text."""

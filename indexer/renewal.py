@@ -10,7 +10,7 @@ from indexer.archive.keep import Archive
 from indexer.archive.renew import renew as renew_archive
 from indexer.config import Config
 from indexer.redaction_key import redactor
-from indexer.store import redaction
+from indexer.store import erasing, redaction
 from indexer.store.connection import WriterLock, open_reader, open_writer, translated
 from indexer.store.migrations import migrate
 
@@ -45,6 +45,7 @@ def renew(config: Config) -> Report:
                     changed["archive"] = lines
                 for step in redaction.reapply(conn, redact):
                     changed += step
+                erasing.scrub(conn)
             finally:
                 conn.close()
     finally:

@@ -1014,6 +1014,21 @@ def test_what_a_reader_held_up_is_finished_when_it_has_left(service: Service, ho
     assert holding(home, "zqgone", gone.session_id) == []
 
 
+def test_what_turns_out_to_be_excluded_is_taken_back_at_once(start: Start, root: Path, home: Path) -> None:
+    service = start(excluded=("secret",))
+    made = Transcript("late", cwd="/home/dev/secret")
+    made.user("zqgone words", cwd=None)
+    path = made.write(root)
+    service.hint(path)
+    before = path.stat().st_size
+    made.user("and more")
+    append(path, made.data[before:])
+    service.hint(path)
+    service.settle()
+    assert remembered(home) == []
+    assert holding(home, "zqgone") == []
+
+
 class Broken:
     """A sink whose disk is gone."""
 

@@ -281,6 +281,17 @@ def test_an_entry_is_redacted_with_all_it_holds(redactor: Redactor) -> None:
     assert entry.time == 1
 
 
+def test_a_key_over_several_lines_of_a_list_is_one(redactor: Redactor) -> None:
+    """As the client keeps a patch."""
+    body = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" + "C7" * 7] * 12
+    edge = "-----{} RSA PRIVATE " + "KEY-----"
+    lines = [f"+{line}" for line in ("first", edge.format("BEGIN"), *body, edge.format("END"), "last")]
+    told = json.loads(redactor.line(json.dumps({"toolUseResult": {"lines": lines}}).encode()))["toolUseResult"]["lines"]
+    assert len(told) == len(lines)
+    assert "MIIEvQ" not in str(told)
+    assert (told[0], "+last" in told) == ("+first", True)
+
+
 # --- the user's say
 
 

@@ -19,6 +19,20 @@ from indexer.store.connection import Connection, transaction
 def renew(conn: Connection, archive: Archive, redactor: Redactor) -> Iterator[int]:
     """Redact every line of the archive; yields after each chunk and tail how many lines came out otherwise.
     Not within a transaction; the caller holds the writer lock. What is damaged is told of and left."""
+    # Tails first: one that becomes a chunk between two steps is met there.
+    for key in list(rows.every_piece(conn)):
+        piece = rows.find_piece(conn, key)
+        if piece is None:
+            continue  # it has become a chunk meanwhile
+        try:
+            items, changed = _redacted(unpack(inflate(piece.data)), redactor)
+        except DamagedArchive as error:
+            events.failed("archive", error)
+            continue
+        if changed:
+            with transaction(conn):
+                rows.put_pieces(conn, [piece._replace(data=deflate(pack(items)))])
+        yield changed
     for chunk in list(rows.chunks(conn)):
         extents = rows.every_extent(conn, chunk.id)
         if not extents:
@@ -35,17 +49,6 @@ def renew(conn: Connection, archive: Archive, redactor: Redactor) -> Iterator[in
                 chunk_id = rows.put_chunk(conn, name, chunk.raw, size)
                 rows.put_extents(conn, [extent._replace(chunk_id=chunk_id) for extent in extents])
             archive.clear()
-        yield changed
-    for key in list(rows.every_piece(conn)):
-        piece = rows.piece(conn, key)
-        try:
-            items, changed = _redacted(unpack(inflate(piece.data)), redactor)
-        except DamagedArchive as error:
-            events.failed("archive", error)
-            continue
-        if changed:
-            with transaction(conn):
-                rows.put_pieces(conn, [piece._replace(data=deflate(pack(items)))])
         yield changed
     archive.measure()
 

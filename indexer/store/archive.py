@@ -105,8 +105,15 @@ def every_piece(conn: sqlite3.Connection) -> list[tuple[int, int, int]]:
     return conn.execute("SELECT file_id, generation, start FROM archive_tails").fetchall()
 
 
+def find_piece(conn: sqlite3.Connection, key: tuple[int, int, int]) -> Piece | None:
+    """One tail; None if it is there no more."""
+    sql = f"SELECT {_PIECE} FROM archive_tails WHERE {_LAYER} AND start = ?"
+    found = conn.execute(sql, key).fetchone()
+    return Piece(*found) if found else None
+
+
 def piece(conn: sqlite3.Connection, key: tuple[int, int, int]) -> Piece:
-    """One tail."""
+    """One tail that is there."""
     sql = f"SELECT {_PIECE} FROM archive_tails WHERE {_LAYER} AND start = ?"
     return Piece(*conn.execute(sql, key).fetchone())
 

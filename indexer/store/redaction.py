@@ -24,6 +24,7 @@ import orjson
 from indexer.failpoints import passing
 from indexer.store.bodies import capped, digest, dump, input_text, result_tokens
 from indexer.store.connection import transaction
+from indexer.store.erasing import owed
 from indexer.store.turns import make_again
 from indexer.store.upkeep import fold_log
 from indexer.text import prompt_hash, search_tokens, storable, unkeyed_data
@@ -115,7 +116,10 @@ def reapply(conn: sqlite3.Connection, redactor: Redactor) -> Iterator[Counter[st
                 _merge(conn)
                 fold_log(conn)
             with transaction(conn):
-                if place.changed:  # what was made of the texts is made of other texts now
+                if place.changed:
+                    # secure_delete leaves copies of rows in the free parts of pages: as after a forgetting, the
+                    # database is to be written anew. What was made of the texts is made of other texts now.
+                    conn.executemany("INSERT OR IGNORE INTO erasures (kind, value) VALUES (?, ?)", owed(sessions=False))
                     make_again(conn, [session for (session,) in conn.execute("SELECT id FROM sdk_sessions").fetchall()])
                 conn.execute("UPDATE redaction SET pending = NULL")
             return

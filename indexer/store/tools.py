@@ -235,3 +235,12 @@ class Tools:
         for place, row in enumerate(self._rows.search):
             if row[0] in ends:
                 self._rows.search[place] = (*row[:8], row[8] + result_tokens(ends[row[0]]))
+
+
+def unanswered(conn: sqlite3.Connection, file_id: int) -> list[tuple[str, str]]:
+    """Id and input of the calls without an answer yet, of the sessions that stand in a file."""
+    sql = (
+        "SELECT tool_use_id, tool_input FROM tool_uses WHERE result_uuid IS NULL AND tool_input IS NOT NULL "
+        "AND session_db_id IN (SELECT session_db_id FROM session_files WHERE file_id = ?)"
+    )
+    return [(tool_use_id, given) for tool_use_id, given in conn.execute(sql, (file_id,))]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from archives import Archived, Library
+from forgetting import holding
 from transcripts import Transcript
 
 from indexer import app
@@ -59,6 +60,21 @@ def test_of_the_old_chunks_nothing_is_left(tmp_path: Path, redactor: Redactor) -
     memory.close()
 
 
+def test_a_tail_that_becomes_a_chunk_between_two_steps_is_met_there(tmp_path: Path, redactor: Redactor) -> None:
+    memory = Archived(tmp_path)
+    for name in ("a", "b", "c"):
+        made = Transcript(name)
+        made.user(f"my badge is {BADGE}")
+        made.write(memory.root)
+    memory.read()
+    steps = renew(memory.conn, memory.archive, redactor)
+    next(steps)
+    memory.seal()
+    list(steps)
+    assert BADGE.encode() not in memory.everything()
+    memory.close()
+
+
 def test_a_damaged_chunk_stops_nothing(tmp_path: Path, redactor: Redactor) -> None:
     memory = Archived(tmp_path)
     talk(memory.root)
@@ -88,3 +104,19 @@ def test_so_does_redact(tmp_path: Path, rule: UserRule) -> None:
     report = app.redact(Library(tmp_path, redact_rules=(rule,)).config)
     assert report.changed["archive"] == 1
     assert BADGE.encode() not in library.everything
+
+
+def test_no_byte_of_it_is_left_in_any_file(tmp_path: Path, rule: UserRule) -> None:
+    """Rows that were moved within their pages leave copies in the free room of these."""
+    library = Library(tmp_path)
+    badges = [f"BADGE-{number}" for number in range(1000, 1060)]
+    made = Transcript("many")
+    for badge in badges:
+        made.user(f"it is {badge} " + "and so on " * 30)
+        made.tool("Bash", {"command": f'git commit -m "fix: {badge}"'}, f"[main 1234567] fix: {badge}\n" * 9)
+        made.text(f"done with {badge}")
+    made.write(library.root)
+    library.rescan()
+    assert holding(library.home, *badges) != []
+    app.redact(Library(tmp_path, redact_rules=(rule,)).config)
+    assert holding(library.home, *badges) == []

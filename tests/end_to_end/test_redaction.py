@@ -145,3 +145,20 @@ def test_dead_letters_and_torn_lines_hold_nothing(tmp_path: Path) -> None:
     data = held(tmp_path / "home")
     assert token.encode() not in data
     assert b"and [REDACTED:github-token:" in data
+
+
+def test_the_answer_to_a_call_that_was_read_before_is_guarded(tmp_path: Path) -> None:
+    """The process that read the call has ended: the stored call guards its answer."""
+    made = Transcript()
+    made.user("look at the settings")
+    call = made.call("Bash", {"command": "cat /home/dev/x/.env"})
+    path = made.write(tmp_path / "projects")
+    rescan(config(tmp_path), ClaudeCode(), {})
+    made.result(call, "FOO zzguarded by nothing but its place")
+    path.write_bytes(made.data)
+    rescan(config(tmp_path), ClaudeCode(), {})
+    conn = open_reader(tmp_path / "home")
+    (answer,) = conn.execute("SELECT tool_response FROM tool_uses").fetchone()
+    conn.close()
+    assert answer.startswith("[REDACTED:")
+    assert b"zzguarded" not in held(tmp_path / "home")
