@@ -117,7 +117,7 @@ def _within(
     day = None
     for one in chosen:
         at = iso(one.time) or "undated"
-        new = [f"### {at[:10]}"] if at[:10] != day else []
+        new = [f"### {at[:10]} (UTC)"] if at[:10] != day else []
         new.append(
             f"{one.id} {at[11:16]} {one.type} {_safe(one.title, TITLE_MOST)}"
             + (" (changed)" if one.id in changed else "")

@@ -50,11 +50,15 @@ class Feed:
     def __init__(self, conn: Connection, source: Source, resolver: Resolver, archive: Archive) -> None:
         self._conn, self._source, self._resolver, self._archive = conn, source, resolver, archive
         self.files: list[FileRow] = []
+        self.problems: list[tuple[str, str]] = []
+        """Transcripts of which the archive is damaged, and how."""
         self._schema = "main"
 
     def adopt(self) -> None:
         """Take in an archive that outlived its database."""
-        self.files = [checkpoints.by_id(self._conn, file_id) for file_id in self._archive.adopt()]
+        adopted, damaged = self._archive.adopt()
+        self.problems += damaged
+        self.files = [checkpoints.by_id(self._conn, file_id) for file_id in adopted]
         for row in self.files:
             row.offset = archived.reached(self._conn, row.id, max(archived.layers(self._conn, row.id)))[0]
 
@@ -73,6 +77,7 @@ class Feed:
                 yield from self._feed(row, before)
             except DamagedArchive as error:
                 events.failed("archive", error)  # what it held is carried over
+                self.problems.append((row.path, error.message))
 
     def _feed(self, row: FileRow, before: FileRow) -> Iterator[Progress]:
         lines = self._lines(row)

@@ -323,9 +323,11 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
             _mark_gone(conn, seen)
     _finish(conn, config, source, archive, published=again is None)
     missing = [(root, "there is no such folder") for root in config.roots if not Path(root).is_dir()]
+    damaged = feed.problems if feed is not None else []
     return Report(
         len(seen.found), read, len(seen.found) - read, meter.size, meter.rows, meter.dead_letters, meter.conflicts,
-        (*missing, *seen.problems, *checkpoints.unreadable(conn)), meter.seconds, job.sample, len(gone),
+        (*missing, *seen.problems, *checkpoints.unreadable(conn), *damaged), meter.seconds, job.sample,
+        len(gone),
     )  # fmt: skip
 
 

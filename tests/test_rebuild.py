@@ -370,3 +370,23 @@ def test_no_sample_is_read_beside_an_archive(small: Library, monkeypatch: pytest
     small.config = replace(small.config, roots=())
     assert not small.rescan().sample
     assert len(small.held["prompts"]) == 3
+
+
+def test_a_damaged_archive_is_told_of(small: Library) -> None:
+    small.age()
+    for path in small.root.rglob("*.jsonl"):
+        path.unlink()
+    small.rescan()
+    for chunk in small.chunks:
+        chunk.write_bytes(chunk.read_bytes()[:-9] + b"rotten...")
+    told = small.rescan(rebuild=True).problems
+    assert told
+    assert all("the archive is damaged" in reason for _, reason in told)
+
+
+def test_so_is_one_that_outlived_its_database(small: Library) -> None:
+    small.age()
+    for path in (*small.root.rglob("*.jsonl"), *small.home.glob("index.db*")):
+        path.unlink()
+    small.chunks[0].write_bytes(b"")
+    assert any("the archive is damaged" in reason for _, reason in small.rescan().problems)

@@ -200,6 +200,8 @@ class Shelf:
         paths = [self.path(name) for name in names]
         for path in paths:
             path.unlink(missing_ok=True)
+        gone = set(paths)
+        self._unsynced = [path for path in self._unsynced if path not in gone]
         for folder in {path.parent for path in paths}:
             if folder.is_dir():
                 _sync(folder)

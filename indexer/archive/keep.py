@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias
@@ -314,15 +313,19 @@ class Archive:
                 self.shelf.remove([name])
         self.clear()
 
-    def adopt(self) -> list[int]:
+    def adopt(self) -> tuple[list[int], list[tuple[str, str]]]:
         """For a database that knows nothing, beside an archive that outlived another one: take in what the
-        heads of its files say of transcripts that no longer stand. Returns ids of files to be read from it."""
-        heads = []
+        heads of its files say of transcripts that no longer stand. Returns ids of files to be read from it, and
+        which of its own files say nothing, and why."""
+        heads, damaged = [], []
         for name in self.shelf.names():
-            with suppress(DamagedArchive):
+            try:
                 head = self.shelf.origin(name)
-                if not rows.knows(self._conn, name) and not os.path.lexists(head["path"]):
-                    heads.append((head["path"], head["generation"], head["start"], head["stop"], name, head))
+            except DamagedArchive as error:
+                damaged.append((str(self.shelf.path(name)), error.message))
+                continue
+            if not rows.knows(self._conn, name) and not os.path.lexists(head["path"]):
+                heads.append((head["path"], head["generation"], head["start"], head["stop"], name, head))
         adopted: dict[str, FileRow] = {}
         with transaction(self._conn):
             for path, generation, start, stop, name, head in sorted(heads, key=lambda each: each[:4]):
@@ -335,7 +338,7 @@ class Archive:
                 chunk_id = rows.put_chunk(self._conn, name, stop - start, size)
                 place = (row.id, generation, start, stop, head["line"], head["lines"])
                 rows.put_extents(self._conn, [Extent(*place, chunk_id)])
-        return [row.id for row in adopted.values()]
+        return [row.id for row in adopted.values()], damaged
 
     def _origin(self, name: str) -> str:
         try:

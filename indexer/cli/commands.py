@@ -66,10 +66,12 @@ def _window(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--offset", metavar="N", type=_count(0), default=0, help="leave out the first N")
 
 
-def _count(lowest: int) -> Any:
+def _count(lowest: int, most: int | None = None) -> Any:
     def number(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < lowest:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {lowest} up")
+        if most is not None and int(text) > most:
+            raise argparse.ArgumentTypeError(f"{text!r} is more than {most}")
         return min(int(text), 1 << 31)
 
     return number
@@ -311,7 +313,7 @@ def _doctor(commands: Any) -> None:
 def _mcp(commands: Any) -> None:
     parser = _command(commands, "mcp", "indexer.cli.mcp:mcp", "serve the memory to Claude and other MCP clients")
     parser.add_argument(
-        "--http", metavar="PORT", type=_count(1), help="by HTTP on 127.0.0.1, with the token in HOME/mcp.token"
+        "--http", metavar="PORT", type=_count(1, 65_535), help="by HTTP on 127.0.0.1, with the token in HOME/mcp.token"
     )
 
 

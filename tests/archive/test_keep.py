@@ -376,7 +376,7 @@ def fresh(tmp_path: Path) -> Archived:
 
 def test_an_archive_without_a_database_is_taken_in(tmp_path: Path) -> None:
     memory = fresh(tmp_path)
-    (file_id,) = memory.archive.adopt()
+    (file_id,), _ = memory.archive.adopt()
     assert memory.rows("SELECT id, path FROM ingest_files")[0][0] == file_id
     assert rows.reached(memory.conn, file_id, 0) == (len(many("a", 12).data), 24)
     memory.close()
@@ -385,5 +385,5 @@ def test_an_archive_without_a_database_is_taken_in(tmp_path: Path) -> None:
 def test_it_is_taken_in_once(tmp_path: Path) -> None:
     memory = fresh(tmp_path)
     memory.archive.adopt()
-    assert memory.archive.adopt() == []
+    assert memory.archive.adopt() == ([], [])
     memory.close()

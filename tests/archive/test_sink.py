@@ -66,6 +66,18 @@ def test_an_excluded_project_is_not_archived(tmp_path: Path, library: Library) -
     assert b"something else" in secretive.everything
 
 
+def test_a_large_one_neither(tmp_path: Path, library: Library) -> None:
+    """Of more than a window a chunk is on disk before the project is known."""
+    made = Transcript("large", cwd="/home/dev/secret")
+    for number in range(40):
+        made.user(f"{number} {MARK.decode()} " + "x" * 40_000)
+    made.write(library.root)
+    secretive = Library(tmp_path, excluded=("secret",))
+    secretive.rescan()
+    assert MARK not in secretive.everything
+    assert b"something else" in secretive.everything
+
+
 def test_when_it_is_excluded_no_longer_it_is(tmp_path: Path, library: Library) -> None:
     Library(tmp_path, excluded=("secret",)).rescan()
     library.rescan()
