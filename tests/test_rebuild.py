@@ -388,5 +388,5 @@ def test_so_is_one_that_outlived_its_database(small: Library) -> None:
     small.age()
     for path in (*small.root.rglob("*.jsonl"), *small.home.glob("index.db*")):
         path.unlink()
-    small.chunks[0].write_bytes(b"")
+    small.chunks[0].write_bytes(small.chunks[0].read_bytes()[:-9] + b"rotten...")
     assert any("the archive is damaged" in reason for _, reason in small.rescan().problems)
