@@ -13,6 +13,7 @@ from indexer import app
 from indexer.archive.renew import renew
 from indexer.redact import Redactor
 from indexer.redaction_settings import Settings, UserRule, user_rule
+from indexer.store import redaction
 
 BADGE = "BADGE-4711"
 
@@ -120,3 +121,17 @@ def test_no_byte_of_it_is_left_in_any_file(tmp_path: Path, rule: UserRule) -> No
     assert holding(library.home, *badges) != []
     app.redact(Library(tmp_path, redact_rules=(rule,)).config)
     assert holding(library.home, *badges) == []
+    assert library.rows("SELECT * FROM erasures") == []
+
+
+def test_a_renewal_owes_that_the_database_is_written_anew(tmp_path: Path, rule: UserRule) -> None:
+    """Whether copies are left depends on how pages were filled, so that what is done about it is asked for."""
+    memory = Archived(tmp_path)
+    redaction.adopt(memory.conn, Redactor().rules)
+    talk(memory.root)
+    memory.read()
+    renewed = Redactor(b"", Settings((rule,)))
+    redaction.adopt(memory.conn, renewed.rules)
+    list(redaction.reapply(memory.conn, renewed))
+    assert {kind for (kind,) in memory.conn.execute("SELECT kind FROM erasures")} == {"index", "pages", "log"}
+    memory.close()
