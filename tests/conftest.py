@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import time
@@ -70,11 +71,15 @@ def _refuse(*_: object, **__: object) -> None:
 
 @pytest.fixture
 def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Print a line whatever is captured: figures, and the seed that repeats them."""
+    """Print a line whatever is captured: figures, and the seed that repeats them. TOLD names a file that
+    gets them too, with the test's name: `python -m benchmarks` makes its report of that."""
     terminal: Any = request.config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = request.config.pluginmanager.get_plugin("capturemanager")
 
     def write(text: str) -> None:
+        if os.environ.get("TOLD"):
+            with Path(os.environ["TOLD"]).open("a", encoding="utf-8") as book:
+                book.write(json.dumps([request.node.name, text]) + "\n")
         with capture.global_and_fixture_disabled():
             terminal.ensure_newline()
             terminal.write_line(text)
