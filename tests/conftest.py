@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reaching
 from hypothesis import settings
 
 # On a shared two-core machine a deadline measures the neighbours.
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+reaching.install()
 
 _OURS = ("TRANSCRIPT_INDEXER_", "CLAUDE_", "XDG_")
 _OF_VECTORS = {"test_config", "test_status", "test_vectors"}
+_GUARD = str(Path(__file__).parent / "support" / "guard")
 _FORBIDDEN = (socket.AF_INET, socket.AF_INET6)
 
 
@@ -47,11 +50,20 @@ def isolated(
 
 
 @pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sockets of the internet families cannot connect, send or resolve: no byte leaves the machine."""
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Sockets of the internet families cannot connect, send or resolve: no byte leaves the machine. A test fails
+    when it, or a Python that it started, has tried, also when that was swallowed. Gives the file of attempts."""
     for name in ("connect", "connect_ex", "sendto", "bind"):
         monkeypatch.setattr(socket.socket, name, _guarded(name))
     monkeypatch.setattr(socket, "getaddrinfo", _refuse)
+    book = tmp_path_factory.getbasetemp() / "reached"
+    book.touch()
+    monkeypatch.setenv(reaching.VARIABLE, str(book))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([_GUARD, *filter(None, [os.environ.get("PYTHONPATH")])]))
+    yield book
+    attempts = book.read_text(encoding="utf-8")
+    book.write_text("")
+    assert attempts == ""
 
 
 def _guarded(name: str) -> object:
@@ -66,7 +78,9 @@ def _guarded(name: str) -> object:
 
 
 def _refuse(*_: object, **__: object) -> None:
-    raise AssertionError("a test reached for the network")
+    with Path(os.environ[reaching.VARIABLE]).open("a", encoding="utf-8") as book:
+        book.write("a socket of an internet family\n")
+    raise reaching.Reached("a test reached for the network")
 
 
 @pytest.fixture
