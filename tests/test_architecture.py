@@ -43,7 +43,7 @@ FLOORS = (
     ("report",),
     ("daemon", "rescan", "renewal", "doctor", "recall", "export"),
     ("app",),
-    ("service",),
+    ("service", "mcp_wire"),
     ("cli", "mcp_server"),
     ("__main__",),
 )
@@ -57,8 +57,8 @@ ONLY = {
     "watchdog": {"files"},
     "chromadb": set[str](),  # vectors.chroma loads it by name, when the worker opens the index
     "numpy": {"vectors.exact"},
-    "mcp": {"mcp_server"},
-    "anyio": {"mcp_server"},
+    "mcp": {"mcp_server", "mcp_wire"},
+    "anyio": {"mcp_server", "mcp_wire"},
     "uvicorn": {"mcp_server"},
     "asyncio": set[str](),
     "subprocess": {"service", "cli.service"},  # no command is run in anyone's folder
