@@ -112,7 +112,9 @@ def refusal(error: Exception) -> types.JSONRPCError | None:
         if isinstance(given, str) and not given.strip():
             return None
         return _error(None, PARSE_ERROR, "Parse error: this line is no JSON")
-    whole = next((one["input"] for one in found if isinstance(one.get("input"), dict) and "id" in one["input"]), {})
+    whole: dict[str, Any] = next(
+        (one["input"] for one in found if isinstance(one.get("input"), dict) and "id" in one["input"]), {}
+    )
     identity = whole.get("id")
     known = isinstance(identity, int | str) and not isinstance(identity, bool)
     return _error(identity if known else None, INVALID_REQUEST, "Invalid Request: this is no JSON-RPC 2.0 message")

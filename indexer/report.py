@@ -2,11 +2,15 @@
 
 It tells after the fact, and from the loop that does the work: a step that hangs is not covered by a timer
 that goes on. What is wrong is told with what a person can do about it, for as long as it lasts.
+
+How long a backlog will take is measured, not guessed: by how much of it went in the last minute, what was
+written meanwhile included. While it does not shrink, no time is given.
 """
 
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Mapping
 
 from indexer import condition, events, logfile, status_file
@@ -20,6 +24,33 @@ from indexer.store import checkpoints
 from indexer.store.connection import Connection, translated
 
 STATUS_SECONDS = 5.0
+MEASURED_SECONDS = 60.0
+"""Of a backlog's course, so much counts for how long it will take."""
+
+
+class Backlog:
+    """How the bytes that are not read grow fewer. now: monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._course: deque[tuple[float, int]] = deque()
+        self.progress_at: float | None = None
+        """When it last shrank, or there was none."""
+
+    def note(self, now: float, lag: int) -> None:
+        """So much is left now. A backlog that grew from nothing is a new one."""
+        if lag == 0 or not self._course or lag < self._course[-1][1]:
+            self.progress_at = now
+        if self._course and self._course[-1][1] == 0:
+            self._course.clear()
+        while self._course and now - self._course[0][0] > MEASURED_SECONDS:
+            self._course.popleft()
+        self._course.append((now, lag))
+
+    def seconds_left(self) -> float | None:
+        """At the pace of the last minute; None where it does not shrink or was looked at only once."""
+        (began, first), (ended, last) = (self._course[0], self._course[-1]) if self._course else ((0.0, 0), (0.0, 0))
+        gone = first - last
+        return last * (ended - began) / gone if last and gone > 0 and ended > began else None
 
 
 class Report:
@@ -40,6 +71,7 @@ class Report:
         self._config, self._conn, self._changes, self._watch = config, conn, changes, watch
         self._notify, self._wall, self._ready = notify, wall, False
         self._status_at = self._alive_at = float("-inf")
+        self._backlog = Backlog()
         self.trouble: Trouble | None = None
 
     def begin(self, now: float) -> None:
@@ -69,12 +101,15 @@ class Report:
         self._status_at = now
         logfile.rotate()
         try:
-            status_file.write(self._config.home, dict(self._state()))
+            status_file.write(self._config.home, dict(self._state(now)))
         except OSError as error:  # that there is no status is no reason to stop reading
             events.failed("status", error)
 
-    def _state(self) -> Mapping[str, object]:
-        watch, wrong = self._watch.status, self._condition()
+    def _state(self, now: float) -> Mapping[str, object]:
+        watch, wrong, lag, wall = self._watch.status, self._condition(), self._lag(), self._wall()
+        if lag is not None:
+            self._backlog.note(now, lag)
+        left, since = self._backlog.seconds_left(), self._backlog.progress_at
         return {
             "pid": os.getpid(),
             "mode": watch.mode,
@@ -86,9 +121,12 @@ class Report:
             "missed": watch.missed,
             "restarts": watch.restarts,
             "pending_files": self._waiting(),
-            "lag_bytes": self._lag(),
+            "lag_bytes": lag,
+            "eta_seconds": None if left is None else round(left, 1),
+            "progress_at": None if since is None else int((wall - (now - since)) * 1000),
             "events": events.snapshot(),
-            "updated_at": int(self._wall() * 1000),
+            "troubles": events.troubles(),
+            "updated_at": int(wall * 1000),
         }
 
     def _waiting(self) -> int:

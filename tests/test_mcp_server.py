@@ -129,7 +129,7 @@ def test_every_error_reaches_the_model_with_a_way_out(home: Path, name: str, giv
     assert said in answer.content[0].text
 
 
-MINIMAL: dict[str, dict[str, Any]] = {name: given for name, given, _ in ASKED} | {"work": {}}
+MINIMAL: dict[str, Any] = {"work": {}, **{name: given for name, given, _ in ASKED}}
 
 
 def bounds() -> Iterator[tuple[str, str, Any, bool]]:

@@ -16,6 +16,7 @@ from following import Start, remembered, talk
 
 from indexer import status_file
 from indexer.daemon import Daemon
+from indexer.report import Backlog
 from indexer.sources.claude_code import ClaudeCode
 from indexer.store import checkpoints
 from indexer.store.connection import open_writer
@@ -167,3 +168,70 @@ def test_the_manager_hears_of_a_start_each_round_and_the_end(home: Path, root: P
     served.close()
     heard = [manager.recv(1000).split(b"\n")[0] for _ in range(4)]
     assert heard == [b"EXTEND_TIMEOUT_USEC=1800000000", b"READY=1", b"WATCHDOG=1", b"STOPPING=1"]
+
+
+# --- how long a backlog will take
+
+
+def course(*lags: int, every: float = 5.0) -> Backlog:
+    """A backlog that was looked at so often."""
+    made = Backlog()
+    for number, lag in enumerate(lags):
+        made.note(number * every, lag)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("lags", "left"),
+    [
+        ((1000, 900), 45.0),
+        ((1000, 900, 500), 10.0),
+        ((1000,), None),
+        ((1000, 1000), None),
+        ((1000, 1200), None),
+        ((1000, 0), None),
+        ((), None),
+        ((1000, 0, 400), None),
+        ((1000, 0, 400, 300), 15.0),
+    ],
+    ids=str,
+)
+def test_the_time_left_is_measured(lags: tuple[int, ...], left: float | None) -> None:
+    assert course(*lags).seconds_left() == left
+
+
+def test_only_the_last_minute_counts() -> None:
+    slow = [10_000 - number for number in range(20)]
+    fast = [9_900 - 100 * number for number in range(13)]
+    assert course(*slow, *fast).seconds_left() == pytest.approx(60 * fast[-1] / (fast[0] - fast[-1]))
+
+
+def test_progress_is_when_it_shrank_or_there_was_none() -> None:
+    assert course(10, 5, 5, 7).progress_at == 5.0
+    assert course(0, 0, 0).progress_at == 10.0
+    assert course(10).progress_at == 0.0
+
+
+def test_a_backlog_that_goes_down_says_how_long_it_takes(
+    service: Service, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lags = iter([1200, 600])
+    monkeypatch.setattr(checkpoints, "lag", lambda *_: next(lags))
+    first, second = service.status, service.status
+    assert (first["eta_seconds"], second["eta_seconds"]) == (None, 60.0)
+    assert second["progress_at"] == pytest.approx(second["updated_at"], abs=1)
+
+
+def test_a_service_that_stands_still_says_since_when(service: Service, blocked: sqlite3.Connection, root: Path) -> None:
+    service.hint(talk("a", "one").write(root))
+    first = service.status
+    service.late += 60
+    second = service.status
+    assert second["updated_at"] - second["progress_at"] > first["updated_at"] - first["progress_at"] + 50_000
+
+
+def test_the_last_troubles_are_told(service: Service, blocked: sqlite3.Connection, root: Path) -> None:
+    service.hint(talk("a", "one").write(root))
+    last = service.status["troubles"][-1]
+    assert (last["event"], last["level"]) == ("stalled", "warning")
+    assert "busy" in last["what"]
