@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from indexer import compress, condition, control, events, status_file
+from indexer import compress, condition, control, events
 from indexer.archive.catch_up import catch_up
 from indexer.archive.keep import Archive
 from indexer.archive.renew import renew
@@ -166,7 +166,7 @@ class Daemon:
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
-        status_file.clear(self._config.home)
+        self._report.close()
         self._lock.release()
 
     def step(self) -> bool:

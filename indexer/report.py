@@ -1,4 +1,5 @@
-"""What a running service tells of itself: to the service manager, and in status.json for `status` to read.
+"""What a running service tells of itself: to the service manager, in status.json for `status` to read, and to
+Prometheus where the settings name a port or a socket.
 
 It tells after the fact, and from the loop that does the work: a step that hangs is not covered by a timer
 that goes on. What is wrong is told with what a person can do about it, for as long as it lasts.
@@ -18,10 +19,13 @@ from indexer.changes import Changes
 from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.errors import IndexerError
+from indexer.exposition import Exposition
 from indexer.files.watch import Watch
+from indexer.metrics import text
 from indexer.notify import Notifier
 from indexer.store import checkpoints
 from indexer.store.connection import Connection, translated
+from indexer.vitals import measured
 
 STATUS_SECONDS = 5.0
 MEASURED_SECONDS = 60.0
@@ -72,12 +76,18 @@ class Report:
         self._notify, self._wall, self._ready = notify, wall, False
         self._status_at = self._alive_at = float("-inf")
         self._backlog = Backlog()
+        self._exposition = Exposition(config.metrics_port, config.metrics_socket, lambda: text(measured(config.home)))
         self.trouble: Trouble | None = None
 
     def begin(self, now: float) -> None:
         """Make the status file: on a disk that fills up later, it can be written over."""
         self.tell(now)
         self.hurry()
+
+    def close(self) -> None:
+        """Nothing runs any more, and nothing is told of it."""
+        self._exposition.close()
+        status_file.clear(self._config.home)
 
     def hurry(self) -> None:
         """Write the status with the next step, without waiting for its time."""
@@ -100,6 +110,7 @@ class Report:
             return
         self._status_at = now
         logfile.rotate()
+        self._exposition.tend()
         try:
             status_file.write(self._config.home, dict(self._state(now)))
         except OSError as error:  # that there is no status is no reason to stop reading
@@ -137,7 +148,12 @@ class Report:
         watch = self._watch.status
         troubles = [Trouble(watch.reason, watch.remedy), *condition.of_roots(self._config.roots)]
         return condition.joined(
-            [*([self.trouble] if self.trouble else []), *troubles, *condition.of_folders(self._changes.hidden)]
+            [
+                *([self.trouble] if self.trouble else []),
+                *troubles,
+                *condition.of_folders(self._changes.hidden),
+                *self._exposition.troubles,
+            ]
         )
 
     def _lag(self) -> int | None:

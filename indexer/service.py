@@ -112,6 +112,8 @@ def command(config: Config, roots: Sequence[str], env: Mapping[str, str], *, hom
     door = control.address(config.home, env)
     if door.parent != config.home:  # a path too long for a socket: its folder is made in this one at every start
         writable.append(str(door.parent.parent))
+    if config.metrics_socket is not None and config.metrics_socket.parent != config.home:
+        writable.append(str(config.metrics_socket.parent))
     return Command(
         units.program(sys.argv[0], sys.prefix), tuple(args), units.carried(env), tuple(writable), config.roots
     )

@@ -235,3 +235,43 @@ def test_the_last_troubles_are_told(service: Service, blocked: sqlite3.Connectio
     last = service.status["troubles"][-1]
     assert (last["event"], last["level"]) == ("stalled", "warning")
     assert "busy" in last["what"]
+
+
+# --- for Prometheus
+
+
+def asked(path: Path) -> bytes:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(10)
+        sock.connect(str(path))
+        sock.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        return b"".join(iter(lambda: sock.recv(65_536), b""))
+
+
+def test_a_service_answers_prometheus_while_it_writes(start: Start, root: Path, tmp_path: Path) -> None:
+    service = start(metrics_socket=tmp_path / "m.sock")
+    talk("a", "one").write(root)
+    with service.daemon._conn:
+        service.settle()
+        assert b'transcript_indexer_rows{kind="prompts"} 1\n' in asked(tmp_path / "m.sock")
+    service.stop()
+    assert not (tmp_path / "m.sock").exists()
+
+
+def test_that_metrics_cannot_be_served_is_told_of_and_stops_nothing(
+    start: Start, root: Path, home: Path, tmp_path: Path
+) -> None:
+    service = start(metrics_socket=tmp_path / "none" / "m.sock")
+    talk("a", "one").write(root)
+    service.settle()
+    assert remembered(home) == ["one"]
+    told = service.status
+    assert "metrics are not served" in told["reason"]
+    (tmp_path / "none").mkdir()
+    service.now += 60
+    service.daemon.step()
+    assert service.status["reason"] == ""
+
+
+def test_without_a_setting_no_socket_is_made(service: Service, home: Path) -> None:
+    assert {path.name for path in home.iterdir() if path.is_socket()} == {"control.sock"}
