@@ -153,8 +153,8 @@ LOSS = (
         (
             Edit(
                 "daemon.py",
-                "            self._stall(error, now)\n        self._report(now)\n",
-                "            raise\n        self._report(now)\n",
+                "            self._stall(error, now)\n        self._report.",
+                "            raise\n        self._report.",
             ),
         ),
     ),
@@ -283,9 +283,14 @@ WATCHING = (
         (Edit("files/supervisor.py", "            self._missing += 1\n", "            self._missing += 0\n"),),
     ),
     Fault(
+        "a service that stands still says that it gets on",
+        "test_report.py::test_a_service_that_stands_still_says_since_when",
+        (Edit("report.py", "        if lag == 0 or not self._course or ", "        if lag >= 0 or "),),
+    ),
+    Fault(
         "the status says that all is read while files wait",
-        "test_daemon.py::test_the_status_says_how_much_is_unread",
-        (Edit("daemon.py", '"pending_files": len(self._pending) + self._left[0],', '"pending_files": 0,'),),
+        "test_report.py::test_the_status_says_how_much_is_unread",
+        (Edit("report.py", '"pending_files": self._waiting(),', '"pending_files": 0,'),),
     ),
 )
 
@@ -391,7 +396,7 @@ SECRETS = (
     Fault(
         "escape sequences reach the terminal",
         "test_text.py::test_sanitize",
-        (Edit("text.py", """_UNSAFE.sub("", _ESCAPE.sub("", text))""", """_UNSAFE.sub("", text)"""),),
+        (Edit("text.py", '    text = _ESCAPE.sub("", text)\n', ""),),
     ),
     Fault(
         "any token is let in",
