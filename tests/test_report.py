@@ -33,7 +33,7 @@ def test_the_status_says_how_things_are(service: Service, root: Path) -> None:
 def test_the_status_says_how_much_is_unread(service: Service, blocked: sqlite3.Connection, root: Path) -> None:
     path = talk("a", "one").write(root)
     service.hint(path)
-    assert service.status["lag_bytes"] == path.stat().st_size
+    assert (service.status["pending_files"], service.status["lag_bytes"]) == (1, path.stat().st_size)
 
 
 def test_of_a_file_that_was_read_in_part_only_the_rest_is_unread(service: Service, root: Path) -> None:

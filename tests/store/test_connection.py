@@ -119,6 +119,7 @@ def test_the_journal_is_private_too(home: Path) -> None:
         ("foreign_keys", 1),
         ("synchronous", 1),
         ("journal_size_limit", 4 << 20),
+        ("secure_delete", 1),
     ],
 )
 def test_the_writers_pragmas(home: Path, name: str, value: object) -> None:

@@ -39,7 +39,8 @@ class Nursery:
 
     def __init__(self, home: Path) -> None:
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-        self._env |= {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+        guard = filter(None, [os.environ.get("PYTHONPATH")])
+        self._env |= {"HOME": str(home), "PYTHONPATH": os.pathsep.join([*guard, *sys.path])}
 
     def __enter__(self) -> Nursery:
         self._parent = subprocess.Popen(
