@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from indexer import config
 from indexer.cli import scope
 from indexer.cli.output import Output
-from indexer.cli.render import one_line
+from indexer.cli.render import many, one_line
 from indexer.context import MOST, Context, Wanted, render
 from indexer.errors import NoDatabase, NotFound, UsageError
 from indexer.store import duplicates
@@ -104,5 +104,5 @@ def scan(args: Namespace, out: Output) -> int:
     if out.as_json:
         out.data({"candidates": pairs})
     else:
-        out.lines([f"{pairs:,} pairs of titles that are alike: `transcript-indexer dedup candidates`"])
+        out.lines([f"{many(pairs, 'pair')} of titles that are alike: `transcript-indexer dedup candidates`"])
     return 0

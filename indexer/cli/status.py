@@ -222,10 +222,9 @@ def _made_json(made: recall.Counts) -> dict[str, int]:
 
 
 def _remembers(made: recall.Counts) -> str:
-    summaries = f"{made.summaries:,} summaries" if made.summaries != 1 else "1 summary"
     return aside(
         many(made.observations, "observation"),
-        summaries,
+        many(made.summaries, "summary", "summaries"),
         f"{many(made.pending_sessions, 'session')} to compress" if made.pending_sessions else "",
         f"{many(made.failed_sessions, 'session')} could not be" if made.failed_sessions else "",
     )
