@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from indexer import app, config, status_file
-from indexer.cli import views
+from indexer.cli import compress, views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
 from indexer.config import Config
-from indexer.store import archive, exclusions, health, recall, sizes
+from indexer.store import archive, exclusions, health, recall, refined, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -41,6 +41,9 @@ class _Status(NamedTuple):
     counts: Counts
     made: recall.Counts
     failed: list[tuple[str, str]]
+    no_answer: int
+    failed_turns: list[refined.Failed]
+    budget: dict[str, Any]
     database: Path
     size: int
     wal: int
@@ -92,6 +95,9 @@ def _look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> _S
         counts=counts(conn),
         made=recall.counts(conn),
         failed=recall.failed(conn, limit),
+        no_answer=refined.count_failed(conn),
+        failed_turns=refined.failed(conn, limit),
+        budget=compress.budget(conn, settings),
         database=database,
         size=_bytes_of(database),
         wal=_bytes_of(database.with_name(database.name + "-wal")),
@@ -156,9 +162,10 @@ def _watcher(home: Path, writer: int) -> dict[str, Any] | None:
 def _status_json(found: _Status) -> dict[str, object]:
     statuses = Counter(file.status for file in found.files)
     return {
-        "counts": found.counts._asdict() | _made_json(found.made),
-        "failed": [{"session": session, "error": error} for session, error in found.failed],
-        "budget": {"provider": "rules", "tokens_today": 0, "calls_today": 0},
+        "counts": found.counts._asdict() | _made_json(found.made, found.no_answer),
+        "failed": [{"session": session, "error": error} for session, error in found.failed]
+        + [{"session": one.session, "turn": one.turn, "error": one.error} for one in found.failed_turns],
+        "budget": found.budget,
         "database": {
             "path": str(found.database),
             "size_bytes": found.size,
@@ -197,6 +204,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
         ("remembers", _remembers(found.made)),
+        *compress.budget_lines(found.budget),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", behind),
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
@@ -219,6 +227,8 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
     for session, error in found.failed:
         yield f"{out.style.bad('not compressed')} {one_line(session)}: {one_line(error)}"
+    for one in found.failed_turns:
+        yield f"{out.style.bad('no model answered for')} a turn of {one_line(one.session)}: {one_line(one.error)}"
     yield from _letters(found)
 
 
@@ -266,13 +276,13 @@ def _holds(counts: Counts) -> str:
     )
 
 
-def _made_json(made: recall.Counts) -> dict[str, int]:
-    """Sessions are compressed whole: those with turns to look at, and those that could not be."""
+def _made_json(made: recall.Counts, no_answer: int) -> dict[str, int]:
+    """Turns that are still to be compressed; sessions that could not be, and turns that no model answered for."""
     return {
         "observations": made.observations,
         "summaries": made.summaries,
-        "pending_turns": made.pending_sessions,
-        "failed_turns": made.failed_sessions,
+        "pending_turns": made.pending_turns,
+        "failed_turns": made.failed_sessions + no_answer,
     }
 
 
@@ -281,7 +291,7 @@ def _remembers(made: recall.Counts) -> str:
     return aside(
         many(made.observations, "observation"),
         summaries,
-        f"{many(made.pending_sessions, 'session')} to compress" if made.pending_sessions else "",
+        f"{many(made.pending_turns, 'turn')} to compress" if made.pending_turns else "",
         f"{many(made.failed_sessions, 'session')} could not be" if made.failed_sessions else "",
     )
 

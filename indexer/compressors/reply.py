@@ -31,7 +31,7 @@ _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _SKIP = re.compile(r"<skip_summary\b[^>]*/?>")
 _ROOT = re.compile(r"<(observation|summary)>")
 _OBSERVATION = re.compile(r"<observation>(.*?)</observation>", re.DOTALL)
-_WRAPPERS = ("observations", "result", "output", "data")
+_WRAPPERS = ("result", "output", "data", "observations")
 
 
 def parse(text: str) -> Reply:

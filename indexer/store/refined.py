@@ -77,6 +77,11 @@ class Failed(NamedTuple):
     error: str
 
 
+def present(conn: Connection) -> bool:
+    """Whether the database has these tables: one that an older version has written may not."""
+    return bool(conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'model_turns'").fetchone())
+
+
 # --- turns ----------------------------------------------------------------------------------------------
 
 
@@ -118,11 +123,13 @@ def move(conn: Connection, turns: Iterable[str], session: int) -> None:
 
 def failed(conn: Connection, limit: int) -> list[Failed]:
     """Turns that no model could be made to answer for."""
-    return [Failed(*row) for row in conn.execute(FAILED, {"limit": limit})]
+    return [Failed(*row) for row in conn.execute(FAILED, {"limit": limit})] if present(conn) else []
 
 
 def count_failed(conn: Connection) -> int:
     """How many there are."""
+    if not present(conn):
+        return 0
     return int(conn.execute("SELECT count(*) FROM model_turns WHERE state = 'failed'").fetchone()[0])
 
 
@@ -158,6 +165,8 @@ def day_of(now: int) -> str:
 
 def spent(conn: Connection, day: str) -> Spent:
     """What was spent on a day, or set aside for calls that are being made."""
+    if not present(conn):
+        return Spent(0, 0)
     row = conn.execute("SELECT calls, tokens FROM model_days WHERE day = ?", (day,)).fetchone()
     return Spent(*row) if row else Spent(0, 0)
 
@@ -194,5 +203,7 @@ def resume(conn: Connection, provider: str) -> None:
 
 def pauses(conn: Connection) -> Mapping[str, Pause]:
     """All providers whose last call went wrong."""
+    if not present(conn):
+        return {}
     sql = "SELECT provider, kind, message, failures, since_epoch, until_epoch FROM model_pauses ORDER BY provider"
     return {row[0]: Pause(*tuple(row)[1:]) for row in conn.execute(sql)}
