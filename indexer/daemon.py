@@ -376,7 +376,7 @@ class Daemon:
         done = compress.run(self._conn, self._compressor, limit=SESSIONS, merge=self._config.dedup_enabled)
         if done.observations:
             self._worked_at = self._clock()
-        return done.sessions == SESSIONS or bool(self._door and not done.sessions and self._door.step(self._clock()))
+        return done.sessions == SESSIONS or bool(self._door and self._door.step(self._clock()))
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""

@@ -11,7 +11,7 @@ from freezegun import freeze_time
 from remembered import made
 from scripted_model import GOOD, NOON, USAGE, Backlog, Fixed, Server, message, provider, refusal, told
 
-from indexer import compress, forget
+from indexer import app, compress, forget
 from indexer.compressors.base import Ask, Failure, Told
 from indexer.compressors.rules import Rules
 from indexer.compressors.transport import Answered, Lost
@@ -253,7 +253,7 @@ def test_the_newest_turns_come_first(tmp_path: Path) -> None:
 def test_midnight_in_utc_makes_the_budget_whole(tmp_path: Path) -> None:
     backlog = Backlog(tmp_path, calls=1)
     with freeze_time("2026-11-20T23:59:59.900Z", tz_offset=9) as frozen:
-        backlog.desk._wall = lambda: int(frozen.time_to_freeze.timestamp() * 1000)  # as time.time under freezegun
+        backlog.desk._wall = app._now
         assert [backlog.run(Fixed(told())).calls, backlog.run(Fixed(told())).calls] == [1, 0]
         assert iso(stop(backlog).until) == "2026-11-21T00:00:00.000Z"
         frozen.tick(0.2)
