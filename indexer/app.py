@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from indexer.compressors.base import Compressor
 from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.embedders.base import Embedder, NoEmbedder, Spec
-from indexer.errors import Busy
+from indexer.errors import Busy, IndexerError
 from indexer.notify import Notifier
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
@@ -30,7 +31,7 @@ from indexer.store.migrations import migrate
 from indexer.store.reads import reading
 
 if TYPE_CHECKING:
-    from indexer.doctor import Finding
+    from indexer.finding import Finding
 
 WAIT_SECONDS = 5.0
 """Between two tries for the right to write, under a service manager."""
@@ -69,7 +70,27 @@ def doctor(config: Config, env: Mapping[str, str]) -> list[Finding]:
     """See doctor.examine."""
     from indexer.doctor import Patient, examine  # noqa: PLC0415  nobody else needs it
 
-    return examine(Patient(config, source(), env))
+    def vectors() -> dict[str, Any] | None:
+        try:
+            return vector_state(config)
+        except IndexerError:  # `absent` says why
+            return None
+
+    return examine(Patient(config, source(), env, vectors=vectors, absent=lambda: _absent(config)))
+
+
+def _absent(config: Config) -> list[tuple[str, IndexerError]]:
+    """What the vectors of these settings need and is not installed, each with why; nothing is loaded."""
+    found: list[tuple[str, IndexerError]] = []
+    for arm in config.vectors_models:
+        try:
+            spec(arm, config).check()
+        except IndexerError as error:
+            found.append((arm, error))
+    packages = ("chromadb", "numpy") if config.vectors_store == "chroma" else ("numpy",)
+    missing = (package for package in packages if find_spec(package) is None)
+    found += [(package, IndexerError("it is not installed", f"`pip install {package}`")) for package in missing]
+    return found
 
 
 def compress(config: Config) -> compressing.Done:

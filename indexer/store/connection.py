@@ -145,6 +145,27 @@ def writer_alive(home: Path) -> int | None:
     return None
 
 
+def lock_trouble(home: Path) -> str:
+    """Why the writer lock of an existing folder cannot be asked for, "" if it can; it is asked for, not taken."""
+    try:
+        fd = _open_lock(home / LOCK, os.O_RDONLY)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    except IndexerError as error:
+        return error.message
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    finally:
+        os.close(fd)
+    return ""
+
+
 def open_writer(home: Path) -> sqlite3.Connection:
     """A connection that may write, on a database that may be new (no tables yet: see migrations).
 
