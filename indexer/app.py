@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexer import compress as compressing
-from indexer import control, events, renewal
+from indexer import control, events, limits, renewal
 from indexer import forget as forgetting
 from indexer import rescan as rescanning
 from indexer.archive.sink import ArchiveSink
@@ -130,11 +130,13 @@ def _writing(config: Config) -> Iterator[Connection]:
 
 
 def watch(config: Config, stop: threading.Event) -> None:
-    """Follow the transcripts until `stop` is set. Raises Busy when another process does, unless a service
-    manager runs us: it would give up after a few tries, so there we wait for the other to end."""
+    """Follow the transcripts until `stop` is set. Raises IndexerError where too few files may be open, and Busy
+    when another process does, unless a service manager runs us: it would give up after a few tries, so there we
+    wait for the other to end."""
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
     from indexer.worker.supervisor import Supervisor  # noqa: PLC0415  as above
 
+    limits.trouble(limits.open_files())  # before a database is tried that cannot be opened
     events.configure(config.log_level, config.log_format)
     notifier = Notifier()
     vectors = None if config.vectors_store == "none" else Supervisor(config.home)

@@ -25,7 +25,7 @@ FLOORS = (
     ("errors", "failpoints", "finding", "logfile", "metrics", "notify", "status_file"),
     ("control", "keyfile"),
     ("records", "text", "condition"),
-    ("exposition",),
+    ("exposition", "limits"),
     ("git_files", "sources.base", "compressors.base", "service_checks"),
     ("redaction_rules", "redaction_screen", "redaction_settings", "tags"),
     ("redact",),

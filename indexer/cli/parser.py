@@ -27,6 +27,7 @@ examples:
   {PROG} show prompt:12                  one result in whole, with its context
   {PROG} watch                           keep the memory up to date while you work
 
+{PROG} help lists topics that are explained: search, privacy, forget, service, troubleshooting and more
 exit codes: 0 ok, 1 problem found, 2 usage, 3 no memory yet, 4 busy, 5 damaged, 6 written by a newer version
 """
 
