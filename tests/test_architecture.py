@@ -22,11 +22,11 @@ ROOT = TESTS.parent
 # stands for the module or package, and for all in it that is not named itself: the Protocol of a seam
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
-    ("errors", "failpoints", "logfile", "metrics", "notify", "status_file"),
+    ("errors", "failpoints", "finding", "logfile", "metrics", "notify", "status_file"),
     ("control", "guard", "keyfile"),
     ("records", "text", "condition"),
-    ("exposition",),
-    ("git_files", "sources.base", "compressors.base"),
+    ("exposition", "limits"),
+    ("git_files", "sources.base", "compressors.base", "service_checks"),
     ("redaction_rules", "redaction_screen", "redaction_settings", "tags"),
     ("redact",),
     ("project", "events", "share"),

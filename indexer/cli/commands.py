@@ -391,6 +391,11 @@ def _config(commands: Any) -> None:
     _sub(actions, "init", "indexer.cli.settings:init", "write a settings file to edit")
 
 
+def _help(commands: Any) -> None:
+    parser = _command(commands, "help", "indexer.cli.help:show", "explain a topic, as search, privacy or service")
+    parser.add_argument("topic", metavar="TOPIC", nargs="?", help="without, the topics are listed")
+
+
 def _sub(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     parser.set_defaults(run=run)
@@ -402,6 +407,6 @@ _FINDING = (_search, _timeline, _similar, _by_file, _by_type, _by_concept)
 EVERY: tuple[Callable[[Any], None], ...] = (
     *(_watch, _rescan, _redact, *_FINDING, _show, _observations, _summary, _work, _context, _compress, _dedup),
     *(_sessions, _projects, _project, _status, _stats, _metrics, _vectors, _archive, _forget, _backup, _export),
-    *(_completions, _doctor, _mcp, _hook, _service, _config),
+    *(_completions, _doctor, _mcp, _hook, _service, _config, _help),
 )
 """Each adds its command to the sub-parsers it is given; in the order of the help text."""
