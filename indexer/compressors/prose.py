@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from indexer.compressors.signals import Signals
 from indexer.text import sanitize
 
 TITLE_MOST, SUBTITLE_WORDS, NARRATIVE_MOST = 80, 24, 1200
@@ -38,9 +39,7 @@ _RULER = re.compile(r"^[ \t]*(?:[-=*_|: ]{3,}|\|.*)$")
 _END = re.compile(
     r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`A-Z0-9\u00c0-\U0003ffff])|(?<=[。！？；])\s*|(?<=[.!?])(?=[\u3400-\u9fff])"
 )
-_STOP_IN = re.compile(r"[.!?][\s\"')\]\u3400-\u9fff]|[。！？；]")
-"""Without one of these a line is one sentence: a look for each costs a tenth of the split."""
-_LEAD_IN = re.compile(r"[:：][\"')]?$")
+_STOPS = re.compile(r"[.!?。！？；]")
 
 _FILLER = re.compile(
     r"""(?ix)^(?:
@@ -118,7 +117,6 @@ _POLITE = re.compile(
         |好的?[，,])(?:你|您)?[，,\s]*
     )"""
 )
-_QUESTION = re.compile(r"[?？][\"')]?$")
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d+(?:\.\d+)+|[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]{2,}")
 _UNSPACED = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
 _STOP = frozenset(
@@ -223,13 +221,23 @@ def sentences(text: str) -> tuple[Unit, ...]:
         kind, bare = _line(line)
         if not kind:
             continue
-        for part in _END.split(bare) if _STOP_IN.search(bare) else (bare,):
+        for part in _parted(bare):
             flat = " ".join(part.split()) if part else ""
             if len(flat) > 1 and (flat[0].isalnum() or any(map(str.isalnum, flat))):
                 units.append(Unit(flat, kind, paragraph, is_filler(flat)))
         if len(units) > UNITS:
             break
     return tuple(units)
+
+
+def _parted(line: str) -> list[str]:
+    """A line split as `_END` says, which is tried at its stops alone: at every character it takes ten times as long."""
+    parts, start = [], 0
+    for stop in _STOPS.finditer(line):
+        if stop.start() >= start - 1 and (end := _END.match(line, stop.end())):
+            parts.append(line[start : end.start()])
+            start = end.end()
+    return [*parts, line[start:]]
 
 
 def _line(line: str) -> tuple[str, str]:
@@ -247,12 +255,17 @@ def _line(line: str) -> tuple[str, str]:
 
 def is_filler(sentence: str) -> bool:
     """Whether a sentence says nothing about the work."""
-    return bool(_FILLER.match(sentence)) or bool(_LEAD_IN.search(sentence))
+    return bool(_FILLER.match(sentence)) or _leads_in(sentence)
+
+
+def _leads_in(sentence: str) -> bool:
+    """Whether it announces what comes after it."""
+    return sentence.endswith((":", "：")) or (sentence[-1:] in "\"')" and sentence[-2:-1] in (":", "："))
 
 
 def is_question(sentence: str) -> bool:
     """Whether it asks rather than tells."""
-    return bool(_QUESTION.search(sentence))
+    return sentence.endswith(("?", "？")) or (sentence[-1:] in "\"')" and sentence[-2:-1] in ("?", "？"))
 
 
 def trimmed(sentence: str) -> str:
@@ -337,7 +350,7 @@ def narrative(texts: Iterable[str], most: int = NARRATIVE_MOST) -> str:
     room, last = most, None
     for place, text in enumerate(texts):
         for unit in sentences(text):
-            if unit.filler and unit.kind != "heading" and not _LEAD_IN.search(unit.text):
+            if unit.filler and unit.kind != "heading" and not _leads_in(unit.text):
                 continue
             joined = lines and last == (place, unit.paragraph) and unit.kind == "para"
             if len(unit.text) > room:
@@ -351,12 +364,12 @@ def narrative(texts: Iterable[str], most: int = NARRATIVE_MOST) -> str:
                 lines.append(piece)
             last = (place, unit.paragraph) if unit.kind == "para" else None
             room -= len(piece) + 1
-    while lines and _LEAD_IN.search(lines[-1]):
+    while lines and _leads_in(lines[-1]):
         lines.pop()
     return "\n".join(lines)
 
 
-def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told: re.Pattern[str]) -> Unit:
+def best(texts: Sequence[str], near: frozenset[str], names: Sequence[str], told: Signals) -> Unit:
     """The sentence that says best what the work was; NOTHING when none says anything.
 
     texts: the last one first; a sentence of an earlier one has to be that much better. near: words of the
@@ -386,7 +399,7 @@ def last_words(texts: Sequence[str]) -> list[str]:
     return chosen[-2:]
 
 
-def _score(unit: Unit, place: int, near: frozenset[str], names: Sequence[str], told: re.Pattern[str]) -> float:
+def _score(unit: Unit, place: int, near: frozenset[str], names: Sequence[str], told: Signals) -> float:
     text = trimmed(unit.text)
     score = 2.0 if place == 0 else 1.5 / (1 + place / 2)
     score += {"para": 0.8, "bullet": 0.0, "heading": -1.2}[unit.kind]
