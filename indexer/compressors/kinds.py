@@ -107,6 +107,7 @@ _TEST = re.compile(
     r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)s?\.\w+$|_test\.\w+$|conftest\.py$"
 )
 _TOLD = re.compile(r"[a-z][a-z-]+")
+_APART = str.maketrans({chr(code): " " for code in range(128) if not (chr(code).isalpha() or chr(code) == "-")})
 _SIGNALS = tuple(
     (name, frozenset(words.split()), tuple(parts.split()))
     for name, words, parts in (
@@ -180,12 +181,20 @@ def is_source(file: str) -> bool:
     return not file.endswith(_PLAIN) and not _TEST.search(file) and "." in file.rpartition("/")[2]
 
 
+def _words_of(lower: str) -> set[str]:
+    """The words of `_TOLD` in a text; of ASCII text without looking at each character."""
+    if not lower.isascii():
+        return set(_TOLD.findall(lower))
+    apart = lower.translate(_APART)
+    return {word.lstrip("-") for word in apart.split()} if "-" in apart else set(apart.split())
+
+
 def concepts(kind: str, told: str, *, tries: int = 0) -> tuple[str, ...]:
     """Which of the seven a text speaks of, the most telling first; at most four."""
     found = {"bugfix": ["problem-solution", "what-changed"], "discovery": [], "decision": ["trade-off"]}.get(
         kind, ["what-changed"]
     )
-    spoken, ascii_only = set(_TOLD.findall(told.lower())), told.isascii()
+    spoken, ascii_only = _words_of(told.lower()), told.isascii()
     more = [
         name for name, words, parts in _SIGNALS
         if words & spoken or (not ascii_only and any(part in told for part in parts))

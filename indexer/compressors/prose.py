@@ -131,6 +131,7 @@ _POLITE = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d+(?:\.\d+)+|[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]{2,}")
 _UNSPACED = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
+_UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}+")
 _STOP = frozenset(
     [
         "the",
@@ -325,7 +326,7 @@ def weight(text: str) -> int:
 
 @lru_cache(maxsize=512)
 def _weight(text: str) -> int:
-    return len(text) + 2 * len(_UNSPACED.findall(text))
+    return len(text) + 2 * sum(map(len, _UNSPACED_RUN.findall(text)))
 
 
 @lru_cache(maxsize=16)

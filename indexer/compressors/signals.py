@@ -2,7 +2,7 @@
 
 Python's `re` tries each of some seventy verbs at every character: 73 µs a sentence, a third of all that rules
 take. Nearly all text is ASCII, where a match can only begin at a word that one of the alternatives begins with,
-and most words are common: 7 µs.
+and most words are known: 4 µs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 WORDS_KNOWN = 20_000
-"""Words whose answer is kept: some 2 MB a pattern at the most."""
+"""Words that are known of a pattern, about: some 2 MB."""
 _WORDS = re.compile(r"\w+")
 _CUT = re.compile(r"[ \'\x22]")
 
@@ -22,26 +22,29 @@ class Signals:
     def __init__(self, pattern: str, heads: str) -> None:
         self._pattern = re.compile(pattern)
         self._heads = re.compile("|".join(map(_first_word, _alternatives(heads))), re.IGNORECASE)
-        self._known: dict[str, bool] = {}
+        self._seen: set[str] = set()
+        self._may: set[str] = set()
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first match, as the pattern itself would find it."""
         if not text.isascii():
             return self._pattern.search(text)
-        known, match = self._known, self._pattern.match
+        words = _WORDS.findall(text)
+        if not self._seen.issuperset(words):
+            self._learn(words)
+        if self._may.isdisjoint(words):
+            return None
         for word in _WORDS.finditer(text):
-            may = known.get(word[0])
-            if may is None:
-                may = self._learn(word[0])
-            if may and (found := match(text, word.start())):
+            if word[0] in self._may and (found := self._pattern.match(text, word.start())):
                 return found
         return None
 
-    def _learn(self, word: str) -> bool:
-        if len(self._known) >= WORDS_KNOWN:
-            self._known.clear()
-        may = self._known[word] = self._heads.fullmatch(word) is not None
-        return may
+    def _learn(self, words: list[str]) -> None:
+        if len(self._seen) >= WORDS_KNOWN:
+            self._seen.clear()
+            self._may.clear()
+        self._seen.update(words)
+        self._may.update(word for word in words if self._heads.fullmatch(word))
 
 
 def _alternatives(source: str) -> list[str]:
