@@ -17,7 +17,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from indexer.sources.base import Source
 from indexer.store import health, soundness
 from indexer.store.connection import OURS, Connection, database_path, writer_alive
 from indexer.store.reads import counts, reading
+from indexer.text import many
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 DAY = 86_400
@@ -105,7 +106,7 @@ def _roots(patient: Patient) -> Iterator[Finding]:
     elif not patient.seen.found:
         yield Finding("roots", NOTE, f"there is no transcript in {', '.join(there)}", "use Claude Code once")
     else:
-        yield Finding("roots", OK, f"{len(patient.seen.found):,} transcripts in {', '.join(there)}")
+        yield Finding("roots", OK, f"{many(len(patient.seen.found), 'transcript')} in {', '.join(there)}")
     for path, reason in patient.seen.problems:
         yield Finding(
             "unreadable", PROBLEM, f"{path} cannot be read: {reason}", f"make it readable: `chmod u+rX {path}`"
@@ -128,18 +129,22 @@ def _cleanup(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 "deleted-soon",
                 PROBLEM,
-                f"Claude Code deletes {len(unread):,} transcripts in {root} within {SOON_DAYS} days, and the memory"
-                f" has not read them (cleanupPeriodDays is {days})",
+                f"Claude Code deletes {many(len(unread), 'transcript')} in {root} within {SOON_DAYS} days, and the"
+                f" memory has not read {_them(unread)} (cleanupPeriodDays is {days})",
                 "run `transcript-indexer rescan` now",
             )
         elif soon:
             yield Finding(
                 "deleted-soon",
                 NOTE,
-                f"Claude Code deletes {len(soon):,} transcripts in {root} within {SOON_DAYS} days; the memory has them"
-                f" (cleanupPeriodDays is {days})",
+                f"Claude Code deletes {many(len(soon), 'transcript')} in {root} within {SOON_DAYS} days; the memory has"
+                f" {_them(soon)} (cleanupPeriodDays is {days})",
                 f"to keep the files too, set cleanupPeriodDays in {file}",
             )
+
+
+def _them(several: Sequence[object]) -> str:
+    return "it" if len(several) == 1 else "them"
 
 
 def _cleanup_days(file: Path) -> tuple[float, str]:
@@ -241,7 +246,7 @@ def _sound(patient: Patient, conn: Connection) -> Iterator[Finding]:
         )
         return
     held = counts(conn)
-    yield Finding("integrity", OK, f"{file} is sound: {held.sessions:,} sessions, {held.prompts:,} prompts")
+    yield Finding("integrity", OK, f"{file} is sound: {many(held.sessions, 'session')}, {many(held.prompts, 'prompt')}")
     gaps = soundness.unindexed(conn)
     if gaps is None:
         yield Finding(
@@ -275,7 +280,7 @@ def _known_files(patient: Patient, conn: Connection) -> Iterator[Finding]:
         yield Finding(
             "dead-letters",
             NOTE,
-            f"{letters:,} lines of transcripts could not be read",
+            f"{many(letters, 'line')} of transcripts could not be read",
             f"`transcript-indexer status --dead-letters {min(letters, 100)}` says where and why",
         )
 
@@ -295,7 +300,7 @@ def _behind(patient: Patient) -> Iterator[Finding]:
     yield Finding(
         "behind",
         NOTE if running else PROBLEM,
-        f"{len(late):,} transcripts have {size:,} bytes that have not been read",
+        f"{many(len(late), 'transcript')} with {many(size, 'byte')} that have not been read",
         "the service is reading; `transcript-indexer status` shows how far it is"
         if running
         else "`transcript-indexer rescan` reads them, `transcript-indexer service install` keeps up",

@@ -25,6 +25,7 @@ from indexer.metrics import text
 from indexer.notify import Notifier
 from indexer.store import checkpoints
 from indexer.store.connection import Connection, translated
+from indexer.text import many
 from indexer.vitals import measured
 
 STATUS_SECONDS = 5.0
@@ -96,7 +97,7 @@ class Report:
     def come_round(self, now: float) -> None:
         """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
         a step that hangs is noticed."""
-        status = f"{self._condition().reason or 'up to date'}; {self._waiting()} files to read"
+        status = f"{self._condition().reason or 'up to date'}; {many(self._waiting(), 'file')} to read"
         if not self._ready:
             self._ready = True
             self._notify.ready(status)

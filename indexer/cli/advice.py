@@ -81,10 +81,9 @@ def _at(command: str, home: str) -> str:
 
 def _of_files(found: State) -> Iterator[Advice]:
     if found.behind and found.writer is None:
-        message = f"{many(len(found.behind), 'transcript')} grown since it was read"
-        if len(found.behind) > 1:
-            message = f"{len(found.behind):,} transcripts grown since they were read"
-        yield Advice("behind", message, "transcript-indexer rescan")
+        yield Advice(
+            "behind", f"{many(len(found.behind), 'transcript')} with something new", "transcript-indexer rescan"
+        )
     unreadable = [file for file in found.files if file.status == "unreadable"]
     for file in unreadable[:SHOWN]:
         yield Advice("unreadable", f"{one_line(file.path)}: {one_line(file.error)}", _readable(file.path))

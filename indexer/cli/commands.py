@@ -9,6 +9,7 @@ from typing import Any
 PROG = "transcript-indexer"
 KINDS = ("prompt", "command", "shell", "assistant", "tool_use", "observation", "summary")
 MODES = ("hybrid", "lexical", "semantic")
+PROVIDERS = ("rules", "claude-cli", "anthropic", "openai")
 COLORS = ("auto", "always", "never")
 
 _SEARCH_EPILOG = f"""\
@@ -216,9 +217,13 @@ def _work(commands: Any) -> None:
 
 def _compress(commands: Any) -> None:
     parser = _command(
-        commands, "compress", "indexer.cli.memory:compress", "make observations of finished turns that have none"
+        commands, "compress", "indexer.cli.compress:compress", "make observations of finished turns that have none"
     )
     parser.add_argument("--dry-run", action="store_true", help="say how much there is to do, and what it costs")
+    parser.add_argument("--provider", choices=PROVIDERS, help="have its model word what rules have observed anew")
+    parser.add_argument("--since", metavar="DATE", help="of turns from this time on (with a provider)")
+    parser.add_argument("--max-calls", metavar="N", type=_count(0), help="ask at most N times")
+    parser.add_argument("--max-tokens", metavar="N", type=_count(0), help="spend at most N tokens")
 
 
 def _context(commands: Any) -> None:

@@ -1,4 +1,4 @@
-"""`observations`, `summary`, `work`: what was made of the transcripts; `compress`: make it now."""
+"""`observations`, `summary`, `work`: what was made of the transcripts."""
 
 from __future__ import annotations
 
@@ -107,32 +107,4 @@ def work(args: Namespace, out: Output) -> int:
         out.lines([f"{_MARKS.get(item.status, '[?]')} {one_line(item.subject)}", "    " + out.style.dim(about)])
     if not found:
         out.note("nothing is open" if not args.all else "no to-do lists")
-    return 0
-
-
-def compress(args: Namespace, out: Output) -> int:
-    """Make memory of every finished turn that has none. Raises Busy while another process writes."""
-    from indexer import app  # noqa: PLC0415 - `work` and its like need no writer
-
-    settings = config.load(args.home, args.roots)
-    if args.dry_run:
-        with reading(settings.home) as conn:
-            pending = recall.counts(conn).pending_sessions
-        done = {"pending_sessions": pending, "observations": 0, "tokens": 0}
-        text = f"{many(pending, 'session')} to look at; rules cost no tokens"
-    else:
-        found = app.compress(settings)
-        done = {
-            "sessions": found.sessions,
-            "turns": found.turns,
-            "observations": found.observations,
-            "failed": found.failed,
-        }
-        text = aside(
-            many(found.observations, "observation"), many(found.turns, "turn"), many(found.sessions, "session")
-        )
-    if out.as_json:
-        out.data({"compress": done})
-    else:
-        out.lines([text])
     return 0

@@ -207,7 +207,7 @@ def _values(session: Header, turn: Turn, one: Observation, digest: str, compress
     return (
         session.memory_session_id, session.project, session.project_key, one.type, one.title, one.subtitle or None,
         one.narrative or None, _list(one.facts), _list(one.concepts), _list(one.files_read), _list(one.files_modified),
-        turn.number, one.tokens, digest, compressor, one.agent_type, one.agent_id,
+        turn.number, one.tokens, digest, one.model or compressor, one.agent_type, one.agent_id,
         '{"origin":"outside"}' if one.outside else None,
         dedup_key(session.project_key, session.platform, one.title, agent=agent),
         one.time if one.time is not None else turn.time,

@@ -34,7 +34,7 @@ def _base(_: sqlite3.Connection) -> str:
 
 def tables() -> str:
     """The statements that make the tables, and the indexes that writing needs."""
-    return "".join((_HERE / name).read_text(encoding="utf-8") for name in ("schema.sql", "memory.sql"))
+    return "".join((_HERE / name).read_text(encoding="utf-8") for name in ("schema.sql", "memory.sql", "model.sql"))
 
 
 def _fts(conn: sqlite3.Connection) -> str:
@@ -62,6 +62,10 @@ def _memory(_: sqlite3.Connection) -> str:
     return (_HERE / "memory.sql").read_text(encoding="utf-8") + marks
 
 
+def _models(_: sqlite3.Connection) -> str:
+    return (_HERE / "model.sql").read_text(encoding="utf-8")
+
+
 STEPS = (
     Step(1, "base tables", _base),
     Step(2, "full-text index", _fts),
@@ -69,6 +73,7 @@ STEPS = (
     Step(4, "archive", _more_tables),
     Step(5, "what was forgotten", _more_tables),
     Step(6, "turns become memory", _memory),
+    Step(7, "models", _models),
 )
 SCHEMA_VERSION = STEPS[-1].version
 

@@ -50,7 +50,12 @@ MADE = """
 SELECT (SELECT count(*) FROM observations) AS observations,
        (SELECT count(*) FROM session_summaries) AS summaries,
        (SELECT count(*) FROM compress_marks WHERE revision <> done) AS pending_sessions,
-       (SELECT count(*) FROM compress_marks WHERE error IS NOT NULL) AS failed_sessions
+       (SELECT count(*) FROM compress_marks WHERE error IS NOT NULL) AS failed_sessions,
+       (SELECT coalesce(sum(max(1, (
+          SELECT count(*) FROM user_prompts p WHERE p.session_db_id = c.session_db_id AND p.prompt_kind = 'prompt'
+            AND p.prompt_number > coalesce((
+              SELECT q.prompt_number FROM user_prompts q WHERE q.native_prompt_id = c.last_turn), 0)))), 0)
+        FROM compress_marks c WHERE c.revision <> c.done) AS pending_turns
 """
 FAILED = """
 SELECT s.content_session_id AS session, m.error FROM compress_marks m JOIN sdk_sessions s ON s.id = m.session_db_id
@@ -123,12 +128,14 @@ class Item(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much was remembered, and what is still to be. Sessions, because those are compressed whole."""
+    """How much was remembered, and what is still to be. Rules compress a session as a whole: pending_turns are
+    those of such sessions behind the last that was compressed."""
 
     observations: int
     summaries: int
     pending_sessions: int
     failed_sessions: int
+    pending_turns: int
 
 
 def counts(conn: Connection) -> Counts:

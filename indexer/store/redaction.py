@@ -292,6 +292,7 @@ _TABLES = (
     _Table(
         "session_summaries", ("id",), _SUMMED, ("files_read", "files_edited"), follow=_made(" ".join(_SUMMED), 4)
     ),
+    _Table("model_turns", ("turn_id",), ("amiss", "error"), ("made",)),
     _Table("work_state_entries", ("id",), ("list_name",), ("fields",)),
 )  # fmt: skip
 _BY_NAME = {table.name: table for table in _TABLES}

@@ -196,3 +196,42 @@ def test_options_before_the_command(given: str, message: str, hint: str) -> None
         parse(given.split())
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+# --- nothing given
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("value", ["", "  "])
+def test_an_argument_that_is_empty_is_named_as_the_help_names_it(command: str, value: str) -> None:
+    for action in COMMANDS[command]._actions:
+        takes_text = action.nargs is None and action.type is None and not action.choices and action.const is None
+        if not takes_text or action.dest.startswith(("home", "roots")):
+            continue
+        given = argv(command)
+        if action.option_strings:
+            given, label = [*given, action.option_strings[0], value], ""
+        else:
+            given[len(command.split())], label = value, str(action.metavar)
+        with pytest.raises(UsageError) as raised:
+            parse(given)
+        said = raised.value.message
+        # Of options that exclude each other, argparse speaks first.
+        assert said == f"{label or action.option_strings[0]} is empty" or "not allowed with argument" in said
+
+
+def test_a_search_without_words_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse(["search", ""]).words == [""]
+
+
+@pytest.mark.parametrize("option", ["--limit", "--offset", "--group", "--mode"])
+def test_an_option_that_a_command_lacks_is_not_hinted_at(option: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(["timeline", "x", option, "3"])
+    assert option not in raised.value.hint
+
+
+def test_a_misspelt_option_is_answered_with_one_that_the_command_has() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(["timeline", "x", "--befor", "3"])
+    assert raised.value.hint == "did you mean --before?"

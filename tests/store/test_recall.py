@@ -82,7 +82,7 @@ def test_counts_are_those_of_the_tables(memory: Searchable, conn: sqlite3.Connec
     memory.observation("t", session=memory.session("s", "p"))
     conn.execute("INSERT OR REPLACE INTO compress_marks (session_db_id, error) SELECT id, 'E' FROM sdk_sessions")
     sessions = conn.execute("SELECT count(*) FROM sdk_sessions").fetchone()[0]
-    assert recall.counts(conn) == (1, 0, sessions, sessions)
+    assert recall.counts(conn) == (1, 0, sessions, sessions, 2)
     assert {error for _, error in recall.failed(conn, 5)} == {"E"}
 
 
