@@ -152,8 +152,12 @@ def run(part: Part, words: Sequence[str], seconds: float | None) -> tuple[str, s
 
 def body(text: str) -> str:
     """Markdown as it is; a plain table as code."""
-    text = text.strip("\n")
-    return text if not text or "|---" in text else f"```\n{text}\n```"
+    lines = text.strip("\n").splitlines()
+    if not any("|---" in line for line in lines):
+        return "\n".join(["```", *lines, "```"])
+    # A table is one only after a blank line.
+    begins = {at for at in range(1, len(lines)) if lines[at][:1] == "|" and lines[at - 1][:1] not in ("|", "")}
+    return "\n".join(f"\n{line}" if at in begins else line for at, line in enumerate(lines))
 
 
 def clean(text: str, more: Mapping[str, str] | None = None) -> str:

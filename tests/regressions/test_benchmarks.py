@@ -80,6 +80,7 @@ def test_a_part_that_takes_too_long_is_stopped() -> None:
 def test_a_plain_table_is_shown_as_code_and_markdown_as_it_is() -> None:
     assert report.body("a  1\nb  2\n") == "```\na  1\nb  2\n```"
     assert report.body("| a |\n|---|") == "| a |\n|---|"
+    assert report.body("said:\n| a |\n|---|\n| b |") == "said:\n\n| a |\n|---|\n| b |"
 
 
 def test_the_command_names_what_there_is() -> None:
