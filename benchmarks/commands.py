@@ -57,6 +57,8 @@ def rows(home: Path, root: Path, rounds: int) -> Iterator[str]:
     env = {
         **os.environ, "PYTHONPATH": str(ROOT), "TRANSCRIPT_INDEXER_HOME": str(home), "HOME": str(home.parent),
         "TRANSCRIPT_INDEXER_ROOT": str(root), "TRANSCRIPT_INDEXER_VECTORS": "none",
+        # Compiled once, as what pip installs is.
+        "PYTHONPYCACHEPREFIX": str(home.parent / "compiled"), "PYTHONDONTWRITEBYTECODE": "",
     }  # fmt: skip
     for name, words in COMMANDS.items():
         run(words, env)

@@ -12,17 +12,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as Tree
 
 ROOT = Path(__file__).parent.parent
+SOME_FAILED = 1
+"""pytest's exit code; what is above says that it did not run them."""
 STEPS = 25
 """Events in one story of tests/properties/test_weather_properties.py."""
 
@@ -72,7 +73,7 @@ def run(tests: Sequence[str], more: Mapping[str, str]) -> list[Outcome]:
         words = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", f"--junitxml={results}", "--timeout=0"]
         env = {**os.environ, **more, "TOLD": str(told), "PYTHONPATH": str(ROOT)}
         ended = subprocess.run([*words, *tests], cwd=ROOT, env=env, capture_output=True, text=True, check=False)  # noqa: S603
-        if not results.exists():
+        if ended.returncode > SOME_FAILED or not results.exists():
             raise SystemExit(f"pytest could not run: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
         said = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
         return [_outcome(case, said) for case in Tree.parse(results).iter("testcase")]  # noqa: S314 - pytest's own file
@@ -108,30 +109,43 @@ def table(name: str, quick: bool) -> Iterator[str]:
 
 def matrix() -> Iterator[str]:
     """The scenarios of tests/regressions/test_tailing_matrix.py, each by the tests it names. The crash tests
-    among them have run above."""
+    among them have run above, where what they found stands."""
     sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
     from tests.regressions.test_tailing_matrix import MATRIX  # noqa: PLC0415 - needs the path
 
-    wanted = sorted({f"tests/{file}::{name}" for row in MATRIX.values() for file, names in row.tests.items()
-                     for name in names if not file.startswith("crash/")})  # fmt: skip
+    named = {number: [(file, name) for file, names in row.tests.items() for name in names]
+             for number, row in MATRIX.items()}  # fmt: skip
     began = time.perf_counter()
-    results: dict[tuple[str, str], set[str]] = {}
-    for one in run(wanted, {}):
-        results.setdefault((one.file, re.sub(r"\[.*", "", one.name)), set()).add(one.result)
-    lines, passed, simulated = [], 0, 0
-    for number, row in MATRIX.items():
-        of_row = {
-            result for file, names in row.tests.items() for name in names
-            for result in results.get((f"tests/{file}", name), {"above"})
-        }  # fmt: skip
-        verdict = "failed" if "failed" in of_row else "skipped" if of_row == {"skipped"} else "passed"
-        passed += verdict == "passed"
-        simulated += row.simulated
-        part = ", in part skipped" if verdict == "passed" and "skipped" in of_row else ""
-        lines.append(f"| {number} | {row.scenario} | {verdict}{part}{' (simulated)' if row.simulated else ''} |")
+    found = results({test for tests in named.values() for test in tests if not test[0].startswith("crash/")})
+    verdicts = {number: verdict(tests, found) for number, tests in named.items()}
+    passed = sum(said.startswith("passed") for said in verdicts.values())
+    simulated = sum(row.simulated for row in MATRIX.values())
     yield f"\n**the matrix of tailing** ({time.perf_counter() - began:.0f} s): {passed} of {len(MATRIX)} passed, "
     yield f"{simulated} of them by simulation\n\n| row | scenario | result |\n|---|---|---|"
-    yield from lines
+    for number, row in MATRIX.items():
+        yield f"| {number} | {row.scenario} | {verdicts[number]}{' (simulated)' if row.simulated else ''} |"
+
+
+def results(tests: Iterable[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
+    """What became of each test (file below tests/, name), over all its parameters."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for one in run(sorted(f"tests/{file}::{name}" for file, name in tests), {}):
+        found.setdefault((one.file.removeprefix("tests/"), one.name.partition("[")[0]), set()).add(one.result)
+    return found
+
+
+def verdict(tests: Sequence[tuple[str, str]], found: Mapping[tuple[str, str], set[str]]) -> str:
+    """Of a scenario. A test that did not run is no success, but for those of tests/crash, which run elsewhere."""
+    said = {
+        result
+        for file, name in tests
+        for result in found.get((file, name), {"above" if file.startswith("crash/") else "failed"})
+    }
+    if "failed" in said:
+        return "failed"
+    if said == {"above"}:
+        return "passed above"
+    return "skipped" if said == {"skipped"} else f"passed{', in part skipped' if 'skipped' in said else ''}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

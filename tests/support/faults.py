@@ -471,4 +471,33 @@ SEARCHING = (
     ),
 )
 
-FAULTS: tuple[Fault, ...] = (*LOSS, *COUNTS, *WATCHING, *SECRETS, *SEARCHING)
+MODELS = (
+    Fault(
+        "the budget counts a call when its answer has come",
+        "test_refine.py::test_a_call_that_was_cut_off_was_spent_and_is_made_again_later",
+        (
+            Edit("refine.py", "            refined.spend(self._conn, day, 1, ask.most)\n", ""),
+            Edit(
+                "refine.py", "spend(self._conn, job.day, 0, cost - job.ask.most)", "spend(self._conn, job.day, 1, cost)"
+            ),
+        ),
+    ),
+    Fault(
+        "what is sent to a model is sent as it is stored",
+        "test_refine.py::test_what_is_sent_is_redacted_whatever_is_stored",
+        (Edit("refine.py", "        text = self._redactor.text(ask.text)\n", "        text = ask.text\n"),),
+    ),
+    Fault(
+        "an answer about a forgotten turn is kept",
+        "test_refine.py::test_an_answer_about_what_was_forgotten_meanwhile_is_not_kept",
+        (
+            Edit(
+                "refine.py",
+                "            if row is None or row.hash != job.hash:\n",
+                "            if row and row.hash != job.hash:\n",
+            ),
+        ),
+    ),
+)
+
+FAULTS: tuple[Fault, ...] = (*LOSS, *COUNTS, *WATCHING, *SECRETS, *SEARCHING, *MODELS)
