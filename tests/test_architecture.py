@@ -43,6 +43,7 @@ FLOORS = (
     ("daemon", "rescan", "renewal", "doctor", "recall", "export"),
     ("app",),
     ("service",),
+    ("web",),
     ("cli", "mcp_server"),
     ("__main__",),
 )
@@ -57,12 +58,14 @@ ONLY = {
     "chromadb": set[str](),  # vectors.chroma loads it by name, when the worker opens the index
     "numpy": {"vectors.exact"},
     "mcp": {"mcp_server"},
-    "anyio": {"mcp_server"},
-    "uvicorn": {"mcp_server"},
+    "anyio": {"mcp_server", "web"},
+    "uvicorn": {"mcp_server", "web.server"},
+    "starlette": {"web.site"},
+    "markdown_it": {"web.markdown"},
     "asyncio": set[str](),
     "subprocess": {"service", "cli.service"},  # no command is run in anyone's folder
 }
-HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "numpy", "structlog", "uvicorn", "watchdog"}
+HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "numpy", "starlette", "structlog", "uvicorn", "watchdog"}
 
 
 class Import(NamedTuple):
