@@ -37,7 +37,7 @@ FLOORS = (
     ("sources", "files", "compressors", "vectors", "worker.wire", "worker.client"),
     ("dedup", "query", "documents", "units", "archive", "fusion"),
     ("ranking",),
-    ("ingest", "compress", "sync", "search", "context", "forget", "scope"),
+    ("ingest", "compress", "sync", "search", "context", "forget", "scope", "resume"),
     ("worker",),
     ("rebuild",),
     ("daemon", "rescan", "renewal", "doctor", "recall", "export"),

@@ -110,6 +110,11 @@ def refused(status: int, reason: str, hint: str) -> bytes:
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n".encode()
 
 
+def scrolled(inside: Html, name: str) -> Html:
+    """What may be wider than the page: a region that is scrolled sideways, by keys too."""
+    return tag("div", inside, class_="wide", tabindex="0", role="region", aria_label=name)
+
+
 # --- times
 
 

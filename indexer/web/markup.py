@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from indexer.text import sanitize
 
-_VOID = frozenset({"input", "link", "meta", "br", "hr", "rect", "line", "path", "circle"})
+_VOID = frozenset({"input", "link", "meta", "br", "hr"})
 _NAME = re.compile(r"[a-z][a-zA-Z0-9]*(-[a-z0-9]+)*")
 _LINK = ("/", "#", "?", "https://", "http://", "mailto:")
 MOST_WORDS = 40

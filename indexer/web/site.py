@@ -6,26 +6,41 @@ the server's pool, on a connection of its own, and what it raises on purpose bec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from indexer.config import Config
 from indexer.errors import IndexerError, NoDatabase, NotFound, UsageError
+from indexer.store import feed
 from indexer.store.connection import Connection
 from indexer.store.reads import reading
-from indexer.web import asking, search_page
+from indexer.web import (
+    asking,
+    changes,
+    entry_page,
+    health_page,
+    live,
+    numbers_page,
+    project_page,
+    search_page,
+    session_page,
+    today_page,
+)
+from indexer.web.entry_page import File
 from indexer.web.guard import App, Door, Refusal, guarded
 from indexer.web.keys import Keys
 from indexer.web.layout import Page, document, failed, refused
 from indexer.web.markup import Html
 
-View: TypeAlias = Callable[[Connection, Config, Mapping[str, str]], "Page | Html"]
+View: TypeAlias = Callable[[Connection, Config, Mapping[str, str]], "Page | Html | File"]
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -36,7 +51,18 @@ def make(settings: Config, door: Door, keys: Keys) -> App:
     """The application of this memory, connected to nothing yet."""
     files = {path.name: path.read_bytes() for path in STATIC.iterdir() if path.suffix in _TYPES}
     routes = [
+        Route("/", _page(settings, today_page.view)),
+        Route("/feed", _feed(settings)),
         Route("/search", _page(settings, _search)),
+        Route("/session", _page(settings, session_page.view)),
+        Route("/entry", _page(settings, entry_page.view)),
+        Route("/export", _page(settings, entry_page.export)),
+        Route("/projects", _page(settings, project_page.listed)),
+        Route("/project", _page(settings, project_page.view)),
+        Route("/numbers", _page(settings, numbers_page.view)),
+        Route("/health", _page(settings, health_page.view)),
+        Route("/api/forget", _change(settings, changes.forget), methods=["POST"]),
+        Route("/api/dedup", _change(settings, changes.decide), methods=["POST"]),
         Route("/static/{name}", _file(files)),
     ]
     site = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
@@ -68,12 +94,64 @@ def _page(settings: Config, view: View) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
         try:
             with reading(settings.home) as conn:
-                made = view(conn, settings, request.query_params)
+                made: Page | Html | File = view(conn, settings, request.query_params)
         except IndexerError as error:
             made = Page(_headline(error), failed(error), status=_status(error))
-        return Response(str(made), media_type=_HTML) if isinstance(made, Html) else _html(made)
+        if isinstance(made, Page):
+            return _html(made)
+        return _saved(made) if isinstance(made, File) else Response(str(made), media_type=_HTML)
 
     return answer
+
+
+def _change(settings: Config, change: Callable[[Config, dict[str, Any]], dict[str, Any]]) -> Any:
+    """The guard has seen to it that this is asked in JSON, with the token, by a page of ours."""
+
+    async def answer(request: Request) -> Response:
+        body = b""
+        async for block in request.stream():
+            body += block
+            if len(body) > changes.LONGEST:
+                break
+        return await run_in_threadpool(carry_out, body)
+
+    def carry_out(body: bytes) -> Response:
+        try:
+            return _json(change(settings, changes.asked(body)), 200)
+        except IndexerError as error:
+            told = {"kind": error.kind, "message": error.message, "hint": error.hint, "retryable": error.retryable}
+            return _json({"error": told}, _status(error))
+
+    return answer
+
+
+def _json(value: dict[str, Any], status: int) -> Response:
+    return Response(json.dumps(value), status, media_type="application/json")
+
+
+def _feed(settings: Config) -> Any:
+    """The live feed, to a few at once."""
+    places = live.Places()
+
+    async def answer(request: Request) -> Response:
+        given = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        if not places.free:
+            return Response("too many pages follow along", 503, media_type="text/plain", headers={"retry-after": "30"})
+
+        async def stream() -> AsyncIterator[str]:
+            with places:
+                async for event in live.events(settings, feed.read(given)):
+                    yield event
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    return answer
+
+
+def _saved(file: File) -> Response:
+    """A file is never shown in the place of a page."""
+    headers = {"content-disposition": f'attachment; filename="{file.name}"'}
+    return Response(file.text.encode("utf-8", "replace"), media_type=file.kind, headers=headers)
 
 
 def _html(page: Page) -> Response:
