@@ -47,7 +47,7 @@ def since(conn: Connection, seen: Cursor, limit: int) -> tuple[list[int], Cursor
     is. Rows that are gone since count as seen; a memory that holds less than was seen is another one, whose
     rows are all new to nobody."""
     last = end(conn)
-    if any(now < before for now, before in zip(last, seen, strict=True)):
+    if any(held < known for held, known in zip(last, seen, strict=True)):
         return [], last
     found = [
         row[0] * 8 + code

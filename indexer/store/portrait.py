@@ -13,6 +13,7 @@ from typing import NamedTuple
 from indexer.store.connection import Connection
 from indexer.store.reads import merge_newest
 
+WRITING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 LOOKED_AT = 5_000
 """Calls, the last ones."""
 NEWEST_SUMMARIES_TOLD = """
@@ -22,11 +23,12 @@ FROM session_summaries y JOIN sdk_sessions s ON s.memory_session_id = y.memory_s
 WHERE y.project_key = :key ORDER BY y.created_at_epoch DESC, y.id LIMIT :limit
 """
 NEWEST_FILES = """
-SELECT t.file_path AS file, t.tool_name IN ('Edit', 'MultiEdit', 'Write', 'NotebookEdit') AS changed
+SELECT t.file_path AS file, t.tool_name AS tool
 FROM tool_uses t WHERE t.project_key = :key ORDER BY t.created_at_epoch DESC, t.id LIMIT :limit
 """
 FOLDERS = """
-SELECT cwd, source, coalesce(root, '') AS root FROM project_resolutions WHERE project_key = :key ORDER BY cwd LIMIT 50
+SELECT cwd, source, coalesce(root, '') AS root FROM project_resolutions
+WHERE project_key = :project ORDER BY cwd LIMIT 50
 """
 
 
@@ -69,11 +71,11 @@ def files(conn: Connection, keys: Sequence[str], limit: int) -> list[Touched]:
         for row in conn.execute(NEWEST_FILES, {"key": key, "limit": LOOKED_AT}):
             if row["file"]:
                 named[row["file"]] += 1
-                changed[row["file"]] += bool(row["changed"])
+                changed[row["file"]] += row["tool"] in WRITING
     most = sorted(named.items(), key=lambda one: (-one[1], one[0]))[:limit]
     return [Touched(file, number, changed[file]) for file, number in most]
 
 
 def folders(conn: Connection, keys: Sequence[str]) -> list[Folder]:
     """Folders that were resolved to these projects."""
-    return [Folder(*row) for key in dict.fromkeys(keys) for row in conn.execute(FOLDERS, {"key": key})]
+    return [Folder(*row) for key in dict.fromkeys(keys) for row in conn.execute(FOLDERS, {"project": key})]

@@ -24,7 +24,13 @@ _DAYS = ("Mon", "", "Wed", "", "Fri", "", "")
 def figure(title: str, drawing: Html, table: Html, note: str = "") -> Html:
     """A drawing under its name, and its table, folded."""
     more = tag("details", tag("summary", "As a table"), table)
-    return tag("figure", tag("figcaption", title), drawing, tag("p", note, class_="note") if note else None, more)
+    return tag(
+        "figure",
+        tag("figcaption", title),
+        scrolled(drawing, title),
+        tag("p", note, class_="note") if note else None,
+        more,
+    )
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Html:

@@ -15,7 +15,7 @@ from indexer.store.reads import counts
 from indexer.text import glance
 from indexer.web import state
 from indexer.web.layout import Page, aside, empty, many, scrolled, size
-from indexer.web.markup import Html, join, tag
+from indexer.web.markup import Html, coded, join, tag
 
 LETTERS, FAILED = 20, 20
 _CLASSES = {PROBLEM: "failed", OK: "good"}
@@ -55,8 +55,8 @@ def findings(found: list[Finding]) -> Html:
 
 def _finding(one: Finding) -> Html:
     level = tag("span", one.level, class_=_CLASSES.get(one.level, "kind"))
-    remedy = tag("p", tag("strong", "What to do: "), one.remedy) if one.remedy else None
-    return join(tag("p", aside(level, tag("code", one.kind)), class_="meta"), tag("p", one.message), remedy)
+    remedy = tag("p", tag("strong", "What to do: "), coded(one.remedy)) if one.remedy else None
+    return join(tag("p", aside(level, tag("code", one.kind)), class_="meta"), tag("p", coded(one.message)), remedy)
 
 
 def _memory(conn: Connection, settings: Config, known: list[health.File]) -> Html:
@@ -117,4 +117,4 @@ def _settings(settings: Config) -> Html:
         for key, value, origin in settings.shown()
     ]
     head = tag("tr", [tag("th", name, scope="col") for name in ("Setting", "Value", "From")])
-    return scrolled(tag("table", tag("thead", head), tag("tbody", rows)), "Settings")
+    return scrolled(tag("table", tag("thead", head), tag("tbody", rows)), "Settings, where they are from")

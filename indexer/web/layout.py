@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from indexer.errors import IndexerError
 from indexer.text import iso
-from indexer.web.markup import Child, Html, join, tag, text
+from indexer.web.markup import Child, Html, coded, join, tag, text
 
 PLACES = (
     ("/", "Today"),
@@ -94,19 +94,20 @@ def _help() -> Html:
 
 def empty(what: str, hint: Child = None) -> Html:
     """There is nothing, and that is no error."""
-    return tag("div", tag("p", what), tag("p", hint) if hint else None, class_="state")
+    said = coded(hint) if type(hint) is str else hint
+    return tag("div", tag("p", what), tag("p", said) if said else None, class_="state")
 
 
 def failed(error: IndexerError) -> Html:
     """What went wrong, and what to do."""
-    hint = tag("p", error.hint) if error.hint else None
-    return tag("div", tag("p", tag("strong", error.message)), hint, class_="state bad", role="alert")
+    hint = tag("p", coded(error.hint)) if error.hint else None
+    return tag("div", tag("p", tag("strong", coded(error.message))), hint, class_="state bad", role="alert")
 
 
 def refused(status: int, reason: str, hint: str) -> bytes:
     """The page for who is not let in: no navigation, nothing of the memory, no file to load."""
     head = tag("head", tag("meta", charset="utf-8"), tag("title", f"{status} · transcript-indexer"))
-    body = tag("body", tag("main", tag("h1", f"{status}: {reason}"), tag("p", hint) if hint else None))
+    body = tag("body", tag("main", tag("h1", f"{status}: {reason}"), tag("p", coded(hint)) if hint else None))
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n".encode()
 
 
@@ -136,7 +137,7 @@ def spoken(ms: int | None) -> str:
 
 def zone() -> str:
     """The name of the local zone now, or its offset."""
-    return _zone(time.localtime())
+    return _zone(time.localtime(time.time()))
 
 
 def _zone(local: time.struct_time) -> str:

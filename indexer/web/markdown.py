@@ -40,7 +40,8 @@ def _link(self: Any, tokens: Sequence[Token], place: int, options: Any, env: Any
 def _image(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
     one = tokens[place]
     said, to = f"[image: {one.content or 'without a word'}]", str(one.attrGet("src") or "")
-    if not _leads(to) or any(before.type == "link_open" for before in tokens[:place]):
+    within = sum(before.nesting for before in tokens[:place] if before.type in ("link_open", "link_close"))
+    if within:
         return tag("span", said)
     return tag("a", said, href=to, rel="noreferrer noopener nofollow")
 
@@ -56,9 +57,9 @@ def _fence(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) 
     return tag("pre", tag("code", tokens[place].content)) + "\n"
 
 
-def _made() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
-    parser.validateLink = _leads  # type: ignore[method-assign]  # its documented way to narrow links
+def _made() -> Any:
+    parser: Any = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
+    parser.validateLink = _leads  # its documented way to narrow links
     for name, rule in (
         ("link_open", _link),
         ("image", _image),

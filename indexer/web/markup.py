@@ -71,6 +71,14 @@ def _attribute(name: str, value: Attribute) -> str:
     return f' {plain}="{escape(sanitize(str(value)))}"'
 
 
+def coded(shown: str) -> Html:
+    """A sentence of ours, in which commands stand between backticks."""
+    pieces = shown.split("`")
+    if len(pieces) % 2 == 0:
+        return text(shown)
+    return join([tag("code", piece) if place % 2 else piece for place, piece in enumerate(pieces)])
+
+
 def marked(shown: str, words: Iterable[str]) -> Html:
     """A text with the places of these words marked, whatever their case."""
     found = sorted({word for word in words if word.strip()}, key=lambda word: (-len(word), word))[:MOST_WORDS]

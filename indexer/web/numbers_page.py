@@ -155,11 +155,12 @@ def _tokens(counts: Counts, here: _Clock) -> Html:
         sums = days[here.at(slot).date()]
         for kind, number in enumerate(slot.tokens):
             sums[kind] += number
-    shown = [here.today - timedelta(days=DAYS - 1 - place) for place in range(DAYS)]
+    last = max(days, default=here.today)
+    shown = [last - timedelta(days=DAYS - 1 - place) for place in range(DAYS)]
     fresh = [(str(day), days[day][:3] if day in days else [0, 0, 0]) for day in shown]
     rows: list[tuple[str | int, ...]] = [(str(day), *days[day]) for day in reversed(shown) if day in days]
     return charts.figure(
-        f"Tokens a day, of the last {DAYS} days",
+        f"Tokens a day, of the last {DAYS} days that have any",
         charts.stacked(_KINDS[:3], fresh, "tokens a day"),
         charts.table(("Day", *(kind.capitalize() for kind in _KINDS)), rows),
         "What is read from the cache is some hundred times the rest, and stands in the table alone.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -54,10 +55,10 @@ def view(conn: Connection, _: Config, given: Mapping[str, str]) -> Page:
     shown = steps[starts[number - 1] : starts[number] if number < len(starts) else None]
     told = _tell(conn, session, found, shown, agent)
     title = glance(session.title or "untitled", 160)
-    turn = _turning(session, agent, number, len(starts))
+    turn = partial(_turning, session, agent, number, len(starts))
     head = _sub_head(told) if agent else _head(conn, told) if number == 1 else _short_head(session)
     listed = tag("section", _steps(told, shown), aria_label="Conversation")
-    body = join(head, turn, listed if shown else empty("Nothing was said in it."), turn)
+    body = join(head, turn("above"), listed if shown else empty("Nothing was said in it."), turn("below"))
     return Page(title, body, "", "session.js")
 
 
@@ -190,7 +191,7 @@ def _made(told: _Story) -> Html:
     return tag("details", tag("summary", many(len(found), "observation")), tag("ul", rows)) if rows else Html("")
 
 
-def _turning(session: browse.Session, agent: str, number: int, last: int) -> Html:
+def _turning(session: browse.Session, agent: str, number: int, last: int, where: str) -> Html:
     if last < 2:
         return Html("")
     more = {"agent": agent} if agent else {}
@@ -203,7 +204,7 @@ def _turning(session: browse.Session, agent: str, number: int, last: int) -> Htm
         [to(1, "First"), to(number - 1, "Previous page", "prev")] if number > 1 else None,
         tag("span", f"page {number:,} of {last:,}"),
         [to(number + 1, "Next page", "next"), to(last, "Last")] if number < last else None,
-        class_="pages", aria_label="Pages of the session",
+        class_="pages", aria_label=f"Pages of the session, {where}",
     )  # fmt: skip
 
 
@@ -268,6 +269,8 @@ def _nested(told: _Story, agent: Agent) -> Html:
     """A sub-agent below the call that called it: what it did in a line each, and the way to all of it."""
     steps = told.apart.agents.get(agent.id, [])
     said = aside("sub-agent", agent.type, glance(agent.description, 100), many(len(steps), "step"))
+    if not steps:  # a fork shows the call, but not what another session's file holds
+        return tag("p", said, class_="meta")
     rows = [tag("li", glance(step.text, 120)) for step in steps[:12] if step.kind != "event"]
     to = tag("a", "read it whole", href=link(told.session.session, agent=agent.id))
     return tag("details", tag("summary", said), tag("ol", rows), tag("p", to), class_="nested")

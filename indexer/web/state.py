@@ -11,7 +11,7 @@ from indexer.store import health, recall
 from indexer.store.connection import Connection, writer_alive
 from indexer.text import parse_time
 from indexer.web.layout import aside, many, size, when
-from indexer.web.markup import Html, join, tag
+from indexer.web.markup import Html, coded, join, tag
 
 
 class State(NamedTuple):
@@ -41,7 +41,7 @@ def panel(state: State) -> Html:
         ("Budget", "rules, without a model: 0 tokens today"),
         ("Last stored", when(state.last)),
         ("Trouble", tag("span", state.said["reason"], class_="failed") if state.said.get("reason") else None),
-        ("What to do", state.said.get("remedy") or None),
+        ("What to do", coded(str(state.said["remedy"])) if state.said.get("remedy") else None),
     ]
     facts = [join(tag("dt", name), tag("dd", value)) for name, value in rows if value]
     return tag("dl", facts, class_="facts", id="state")
@@ -50,7 +50,8 @@ def panel(state: State) -> Html:
 def _running(state: State) -> Html:
     if state.writer is None:
         return aside(
-            tag("span", "not running", class_="failed"), "`transcript-indexer service install` starts it for good"
+            tag("span", "not running", class_="failed"),
+            coded("`transcript-indexer service install` starts it for good"),
         )
     return aside(tag("span", "running", class_="good"), str(state.said.get("mode") or ""))
 

@@ -46,7 +46,7 @@ class Browser:
     """Asks one memory's page. Every answer is held to what all must hold: the headers, and the size."""
 
     def __init__(self, home: Path, door: Door = DOOR) -> None:
-        self.keys = Keys(TOKEN)
+        self.home, self.keys = home, Keys(TOKEN)
         self.app = make(config.load(home, (), {"TRANSCRIPT_INDEXER_VECTORS": "none"}), door, self.keys)
         self.cookie = f"{door.cookie}={self.keys.cookie}"
 
@@ -79,15 +79,21 @@ class Browser:
 
 async def _ask(app: Any, method: str, path: str, raw: list[tuple[bytes, bytes]], body: bytes) -> Answer:
     sent: list[Any] = []
+    asked, heard = anyio.Event(), anyio.Event()
     plain, _, query = path.partition("?")
 
     async def receive() -> dict[str, Any]:
-        if body is not None and not sent:
+        """The request; then, once something was heard of a stream, the end."""
+        if not asked.is_set():
+            asked.set()
             return {"type": "http.request", "body": body, "more_body": False}
+        await heard.wait()
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
         sent.append(message)
+        if message.get("body"):
+            heard.set()
 
     scope: dict[str, Any] = {
         "type": "http",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.web.markup import MOST_WORDS, Html, join, marked, tag, text
+from indexer.web.markup import MOST_WORDS, Html, coded, join, marked, tag, text
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,11 @@ def test_links_that_could_run_are_refused(name: str, to: str) -> None:
 @pytest.mark.parametrize("to", ["/x", "#x", "?q=1", "https://example.org", "mailto:a@example.org"])
 def test_links_that_lead_somewhere_are_not(to: str) -> None:
     assert to.replace("&", "&amp;") in tag("a", "x", href=to)
+
+
+def test_commands_of_ours_stand_as_such() -> None:
+    assert coded("run `a < b`, then `c`") == "run <code>a &lt; b</code>, then <code>c</code>"
+    assert coded("a ` alone <") == "a ` alone &lt;"
 
 
 def test_words_are_marked_whatever_their_case() -> None:

@@ -87,7 +87,7 @@ def test_a_page_that_only_reads_takes_no_change(browser: Browser) -> None:
 def test_without_a_memory_the_page_says_what_to_do(tmp_path: Path) -> None:
     answer = Browser(tmp_path / "none").get("/search")
     assert answer.status == 503
-    assert "run `transcript-indexer rescan` first" in answer.body
+    assert "run <code>transcript-indexer rescan</code> first" in answer.body
 
 
 def test_a_damaged_memory_is_told_of(tmp_path: Path) -> None:
