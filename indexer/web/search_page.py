@@ -31,6 +31,8 @@ KINDS = {
     "prompt": "prompt", "command": "command", "shell": "shell input", "assistant": "answer",
     "tool_use": "tool call", "observation": "observation", "summary": "summary",
 }  # fmt: skip
+_LEAST = 0.005
+"""A score that is shown."""
 _FIELDS = (
     ("project", "Project", "name, key or folder"), ("since", "Since", "7d or 2026-11-20"), ("until", "Until", ""),
     ("tool", "Tool", "Bash"), ("file", "File", "the end of a path"),
@@ -185,11 +187,12 @@ def _hit(hit: Hit, query: Query, asked: Asked) -> Html:
 
 def _why(hit: Hit, query: Query) -> str:
     """Which of the words are in what is shown of it, and how it was weighed."""
+    weighed = f"score {hit.score:.2f}" if hit.score >= _LEAST else ""
     if not query.terms:
-        return f"alike {hit.score:.2f}" if hit.score else ""
+        return weighed
     held = list(_held(hit, query))
     reason = "has " + ", ".join(held) if held else "near in meaning, or further inside"
-    return f"{reason}; score {hit.score:.2f}" if hit.score else reason
+    return f"{reason}; {weighed}" if weighed else reason
 
 
 def _held(hit: Hit, query: Query) -> Iterator[str]:

@@ -111,6 +111,7 @@ class Chromium:
     def close(self) -> None:
         """The window goes."""
         self._did("DELETE", "")
+        self._wire.close()
 
     def _did(self, method: str, path: str, given: Any = None) -> Any:
         return self._ask(method, self._session + path, given)
@@ -146,9 +147,11 @@ def chromium(folder: Path) -> Iterator[Chromium]:
 
 
 @contextmanager
-def running(*words: str, said: str = "") -> Iterator[str]:
-    """Our program with these words; yields what `said` (a pattern with a group) found in what it says."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+def running(folder: Path, *words: str, said: str = "") -> Iterator[str]:
+    """Our program with these words, in a HOME of its own; yields what `said` (a pattern with a group) found in
+    what it says."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "TZ": "UTC", "TRANSCRIPT_INDEXER_VECTORS": "none"}
+    env |= {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "indexer", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     try:

@@ -75,14 +75,19 @@ def parent() -> tuple[Transcript, Transcript]:
     return session, agent
 
 
-def scenery(folder: Path) -> Path:
-    """The home of a memory of all of them, and of a fork of one; compressed."""
-    memory = Memory(folder, "memory")
+def lay(root: Path) -> None:
+    """All of them as files, and a fork of one."""
     main, agent = parent()
     fork = main.fork("fork", marked=True)
     fork.user("another way")
     for transcript in (hostile(), long(), main, agent, fork):
-        transcript.write(memory.root)
+        transcript.write(root)
+
+
+def scenery(folder: Path) -> Path:
+    """The home of a memory of all of them; compressed."""
+    memory = Memory(folder, "memory")
+    lay(memory.root)
     memory.sweep()
     memory.close()
     app.compress(config.load(memory.home, (), {"TRANSCRIPT_INDEXER_VECTORS": "none"}))

@@ -71,7 +71,8 @@ def test_only_so_many_are_shown(tmp_path: Path) -> None:
     for number in range(100, 200):
         conn.execute(
             "INSERT INTO user_prompts (id, session_db_id, content_session_id, project_key, prompt_text,"
-            " native_prompt_id, native_prompt_hash, created_at_epoch) VALUES (?, 3, 'x', '/home/dev/notes', 'again', ?, 'h', ?)",
+            " native_prompt_id, native_prompt_hash, created_at_epoch)"
+            " VALUES (?, 3, 'x', '/home/dev/notes', 'again', ?, 'h', ?)",
             (number, f"n{number}", 1_795_255_200_000 + number),
         )
         conn.execute(
