@@ -33,6 +33,7 @@ OURS = (
     "key",
     "control.sock",
     "mcp.token",
+    "web.token",
     "metrics.sock",
     "archive",
     "vectors",
