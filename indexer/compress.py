@@ -118,7 +118,7 @@ def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Read
             return _Ready(session, None, frozenset(), session.seen, None, 0)  # it grows: its rows stay until it ends
     whole = turns.turns(conn, session)
     try:
-        made = _made(compressor, () if session.observes else whole.finished)
+        made = _made(compressor, () if session.observes or session.borrowed else whole.finished)
     except Exception as error:  # noqa: BLE001 - one turn that no rule foresaw must not stop the memory of all others
         return _Ready(session, None, frozenset(), None, type(error).__name__, 0)
     return _Ready(session, made, whole.open, whole.seen, None, len(whole.finished), whole.last)

@@ -25,6 +25,7 @@ from indexer.compressors.base import Compressor
 from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
+from indexer.exchange.writing import Intake
 from indexer.exclude import Exclusion
 from indexer.files.discover import Found, default_roots
 from indexer.files.sweep import Sweeper, Swept
@@ -100,7 +101,9 @@ class Daemon:
             undo.callback(self._lock.release)
             self._redactor = redactor(config)
             self._conn = self._open()
-            self._control = control.Server(config.home, env, {"forget": self._forget})
+            commands = {"forget": self._forget, "import": self._import}
+            self._control = control.Server(config.home, env, commands)
+            self._intake = Intake(self._conn, config, self._redactor, self._exclusion)
             undo.pop_all()
         with translated():
             redaction.adopt(self._conn, self._redactor.rules)
@@ -410,6 +413,11 @@ class Daemon:
                 self._archive.measure()
             self._sweep(self._clock())
         return {"finished": finished}
+
+    def _import(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take in a batch of an import."""
+        self._worked_at = self._clock()
+        return self._intake.take(asked)
 
     def _finish_forgetting(self, conn: Connection, *, wait: bool) -> None:
         """Take up what was cut off, or could not be finished while somebody was reading."""

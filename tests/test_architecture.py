@@ -39,7 +39,7 @@ FLOORS = (
     ("ranking",),
     ("ingest", "compress", "sync", "search", "context", "forget", "scope"),
     ("worker",),
-    ("rebuild",),
+    ("rebuild", "exchange"),
     ("daemon", "rescan", "renewal", "doctor", "recall", "export"),
     ("app",),
     ("service",),

@@ -20,7 +20,7 @@ from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import aside, facts, many, one_line, size, when
 from indexer.config import Config
-from indexer.store import archive, exclusions, health, recall, sizes
+from indexer.store import archive, exclusions, health, imports, recall, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
@@ -53,6 +53,7 @@ class _Status(NamedTuple):
     last_commit: str | None
     forgetting: health.Forgetting
     excluded: int
+    imported: list[tuple[str, int, int]]
     writer: int | None
     watcher: dict[str, Any] | None
     archive: int
@@ -104,6 +105,7 @@ def _look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> _S
         last_commit=health.last_commit(conn),
         forgetting=health.forgetting(conn),
         excluded=exclusions.count(conn),
+        imported=imports.counts(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
         archive=archived,
@@ -176,6 +178,10 @@ def _status_json(found: _Status) -> dict[str, object]:
         "last_commit": found.last_commit,
         "forgetting": found.forgetting._asdict(),
         "excluded_sessions": found.excluded,
+        "imported": [
+            {"origin_device_id": device, "records": records, "memories": memories}
+            for device, records, memories in found.imported
+        ],
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
         "vectors": found.vectors,
@@ -197,6 +203,7 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
         ("remembers", _remembers(found.made)),
+        ("imported", _imported_text(found.imported)),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", behind),
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
@@ -220,6 +227,14 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     for session, error in found.failed:
         yield f"{out.style.bad('not compressed')} {one_line(session)}: {one_line(error)}"
     yield from _letters(found)
+
+
+def _imported_text(found: list[tuple[str, int, int]]) -> str:
+    """What is known from elsewhere alone, by where it comes from."""
+    return "; ".join(
+        f"{one_line(device)}: {many(records, 'record')}, {memories:,} {'memory' if memories == 1 else 'memories'}"
+        for device, records, memories in found
+    )
 
 
 def _vectors_text(state: dict[str, Any] | None) -> str:
