@@ -73,6 +73,8 @@ class Config:
     vectors_url_model: str
     vectors_url_key_file: Path | None
     vectors_linger_minutes: float
+    metrics_port: int
+    metrics_socket: Path | None
     log_level: str
     log_format: str
     origins: Mapping[str, str] = field(compare=False, repr=False)
@@ -357,6 +359,8 @@ _SETTINGS = {
     "vectors.url_model": _Setting("vectors_url_model", _text),
     "vectors.url_key_file": _Setting("vectors_url_key_file", _file, plain=lambda path: str(path or "")),
     "vectors.linger_minutes": _Setting("vectors_linger_minutes", _number(0.05, 1_440), _read_number),
+    "metrics.port": _Setting("metrics_port", _whole(0, 65_535), _read_number),
+    "metrics.socket": _Setting("metrics_socket", _file, plain=lambda path: str(path or "")),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }

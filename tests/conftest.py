@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from daemons import Service
+from daemons import settings as following
+from following import Start
 from hypothesis import settings
+
+from indexer.store.connection import open_writer
 
 # On a shared two-core machine a deadline measures the neighbours.
 settings.register_profile("dev", deadline=None)
@@ -80,3 +87,67 @@ def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
             terminal.write_line(text)
 
     return write
+
+
+# --- a service over one root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = tmp_path / "projects"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def start(home: Path, root: Path) -> Iterator[Start]:
+    """Starts services over the root; they are stopped at the end."""
+    started: list[Service] = []
+
+    def begin(**changed: Any) -> Service:
+        service = Service(following(home, root, **changed))
+        started.append(service)
+        return service
+
+    yield begin
+    for service in started:
+        service.stop()
+
+
+@pytest.fixture
+def service(start: Start) -> Service:
+    made = start()
+    made.settle()
+    return made
+
+
+@pytest.fixture
+def blocked(service: Service) -> Iterator[sqlite3.Connection]:
+    """Another process has the database to itself; ours does not wait long for it."""
+    service.daemon._conn.execute("PRAGMA busy_timeout = 1")
+    other = open_writer(service.config.home)
+    other.execute("BEGIN IMMEDIATE")
+    yield other
+    other.close()
+
+
+@pytest.fixture
+def locked(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """Folders that we may not read (simulated: to root nothing is closed)."""
+    closed: set[str] = set()
+    scandir, access = os.scandir, os.access
+
+    def refuse(path: str) -> Any:
+        if path in closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", refuse)
+        patch.setattr(os, "access", lambda path, mode: path not in closed and access(path, mode))
+        yield closed

@@ -99,4 +99,5 @@ def _line(hit: Hit, out: Output, origin: Origin | None) -> str:
     head = f"{when(hit.time)}  {GLYPHS.get(hit.kind, '·')} {hit.id}{whence}"
     text = hit.snippet if hit.kind in ("prompt", "command", "shell", "assistant") else hit.title
     gist = fit(one_line(text), max(10, out.width - len(head) - 2))
-    return f"{out.style.dim(when(hit.time))}  {GLYPHS.get(hit.kind, '·')} {out.style.name(hit.id)}{whence}  {gist}".rstrip()
+    start = f"{out.style.dim(when(hit.time))}  {GLYPHS.get(hit.kind, '·')}"
+    return f"{start} {out.style.name(hit.id)}{whence}  {gist}".rstrip()

@@ -1,9 +1,9 @@
 """Reads an export line by line within bounds, and hands it on in batches that stand for themselves.
 
 A line is at most 8 MiB (what we write is at most half of that: exports.LONGEST), of at most 250,000 parts (lists
-and objects cost 30 times their bytes), nested at most 24 deep, and JSON. One that is not is passed over and named by
-its number: a hostile file can make us read it once, nothing else. A batch holds some 1 MiB, and again the `session` line of every session that it has
-lines of, so that it can be taken in by anybody at any time.
+and objects cost 30 times their bytes), nested at most 24 deep, and JSON. One that is not is passed over and named
+by its number: a hostile file can make us read it once, nothing else. A batch holds some 1 MiB, and again the
+`session` line of every session that it has lines of, so that it can be taken in by anybody at any time.
 """
 
 from __future__ import annotations
@@ -135,8 +135,6 @@ class _Batches:
     def _begin(self, number: int, value: object) -> None:
         """A header: those of a later export in the same file count for what follows."""
         try:
-            if isinstance(value, Fault):
-                raise Faulty(value.reason)
             self._device = check_header(value)
         except Faulty as fault:
             raise UsageError(

@@ -100,10 +100,9 @@ def _sort(lines: Iterable[tuple[int, object]]) -> _Sorted:
             item = shape.item(line)
             if isinstance(item, SessionLine):
                 found.sessions[item.session] = item
-            elif item.session not in found.sessions:
-                raise Faulty("of a session that no line before it describes")
-            elif isinstance(item, RecordLine):
-                _check_file(item, found.sessions[item.session])
+                continue
+            _check_session(item, found.sessions.get(item.session))
+            if isinstance(item, RecordLine):
                 found.records.append(item)
             else:
                 found.memories.append(item)
@@ -112,8 +111,10 @@ def _sort(lines: Iterable[tuple[int, object]]) -> _Sorted:
     return found
 
 
-def _check_file(record: RecordLine, session: SessionLine) -> None:
-    if record.file not in {file.n for file in session.files}:
+def _check_session(item: RecordLine | MemoryLine, session: SessionLine | None) -> None:
+    if session is None:
+        raise Faulty("of a session that no line before it describes")
+    if isinstance(item, RecordLine) and item.file not in {file.n for file in session.files}:
         raise Faulty("file: none of its session's")
 
 

@@ -27,7 +27,7 @@ Connection: TypeAlias = sqlite3.Connection
 
 DATABASE = "index.db"
 LOCK = "index.db.lock"
-OURS = (DATABASE, "status.json", "key", "control.sock", "mcp.token", "archive", "vectors", "logs")
+OURS = (DATABASE, "status.json", "key", "control.sock", "mcp.token", "metrics.sock", "archive", "vectors", "logs")
 """How the names of our files and folders in a home begin."""
 UMASK = 0o077
 PAGE_SIZE = 16_384

@@ -10,11 +10,13 @@ same things, and whatever is still missing follows: a rebuild never holds less t
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from indexer.errors import Busy, IndexerError
 from indexer.store.checkpoints import IMPORTED, FileRow, by_id
+from indexer.store.connection import transaction
 
 _NATIVE = {
     "sdk_sessions": ("platform_source", "content_session_id"),
@@ -60,6 +62,16 @@ def fold_log(conn: sqlite3.Connection) -> None:
     _, frames, folded = conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if frames != folded:
         raise Busy("another process has been reading the memory for a while", "try again when it has finished")
+
+
+@contextmanager
+def unjournaled(conn: sqlite3.Connection) -> Iterator[None]:
+    """A transaction over all rows: to undo it, SQLite would hold a copy of each page in memory (at 500 MB of
+    transcripts a third of the peak). Not undone when it fails: the caller throws the side file away."""
+    conn.execute("PRAGMA main.journal_mode = OFF")
+    with transaction(conn):
+        yield
+    conn.execute("PRAGMA main.journal_mode = MEMORY")
 
 
 # -- before reading ------------------------------------------------------------------------------------
