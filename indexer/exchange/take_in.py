@@ -44,6 +44,7 @@ from indexer.store.tombstones import Tombstones, foreign_prompt
 from indexer.store.turns import touch
 from indexer.store.twins import FOREIGN, is_twin
 from indexer.store.writer import Placed, Turn, Writer
+from indexer.text import CUT
 
 INLINE = "inline"
 _JSON = ("facts", "concepts", "files_read", "files_modified", "files_edited", "reinforcement_dates", "fields",
@@ -309,7 +310,7 @@ class _Batch:
                     call.identity, text, None, call.input_hash if whole else None, call.content_hash if whole else None
                 )
             )
-            given = text
+            given = _mended(text)
         emptied, _ = self._setting.redactor.call(given, None)
         return ToolUse(call.identity, call.id, call.name, emptied, call.file)
 
@@ -366,6 +367,16 @@ def _loaded(text: str) -> Any:
     except orjson.JSONDecodeError:
         return None
     return None if shape.too_deep(value, 200) else value
+
+
+def _mended(text: str) -> Any:
+    """A cut input with its open ends closed, for the index: that takes in its beginning. The text, if it is not to
+    be closed."""
+    start = CUT.sub("", text)
+    for end in ('"}', '\\"}', '"]}', '"}]}', "}", "]}"):
+        if (value := _loaded(start + end)) is not None:
+            return value
+    return text
 
 
 def _object(text: str) -> dict[str, object]:
