@@ -40,8 +40,10 @@ FROM sdk_sessions WHERE id = :session
 """
 FILES = """
 SELECT f.id AS n, f.path, f.folder, f.session_id AS session, f.agent_id AS agent, x.first_epoch AS first
-FROM session_files x JOIN ingest_files f ON f.id = x.file_id
-WHERE x.session_db_id = :session AND f.path NOT GLOB 'forgotten:*' ORDER BY x.is_agent, f.id
+FROM ingest_files f LEFT JOIN session_files x ON x.file_id = f.id AND x.session_db_id = :session
+WHERE f.id IN (SELECT file_id FROM session_files WHERE session_db_id = :session
+               UNION SELECT file_id FROM session_records WHERE session_db_id = :session)
+ORDER BY coalesce(x.is_agent, f.agent_id IS NOT NULL), f.id
 """
 AGENTS = """
 SELECT agent_id AS agent, tool_use_id AS call, agent_type AS type, description FROM session_agents

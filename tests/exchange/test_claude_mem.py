@@ -80,8 +80,12 @@ def test_equal_prompts_are_all_kept(tmp_path: Path) -> None:
 
 def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     take_claude_mem(tmp_path / "home")
-    assert [path for path in (tmp_path / "home").rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()] == []
-    assert rows(tmp_path / "home", "SELECT narrative LIKE '%[REDACTED:%' FROM observations WHERE title LIKE '%lamp%'") == [(1,)]
+    assert [
+        path for path in (tmp_path / "home").rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
+    ] == []
+    assert rows(
+        tmp_path / "home", "SELECT narrative LIKE '%[REDACTED:%' FROM observations WHERE title LIKE '%lamp%'"
+    ) == [(1,)]
 
 
 def test_an_orphan_gets_a_session(tmp_path: Path) -> None:
@@ -118,7 +122,9 @@ def test_a_slash_command_is_one(tmp_path: Path) -> None:
     conn.commit()
     conn.close()
     take_claude_mem(tmp_path / "home", path)
-    assert rows(tmp_path / "home", "SELECT prompt_text FROM user_prompts WHERE prompt_kind = 'command'") == [("/clear",)]
+    assert rows(tmp_path / "home", "SELECT prompt_text FROM user_prompts WHERE prompt_kind = 'command'") == [
+        ("/clear",)
+    ]
 
 
 @ERAS

@@ -144,7 +144,7 @@ def test_a_forgotten_prompt_does_not_come_back_from_an_export(a: Path, b: Path, 
     row = one(b, "SELECT id FROM user_prompts WHERE prompt_text = 'sweep the attic'")
     forget(b, "--id", f"prompt:{row}")
     report = take(b, tmp_path / "x.jsonl")
-    assert (report.prompts, report.forgotten) == (0, 1 + report.forgotten - 1)
+    assert (report.prompts, report.forgotten > 0) == (0, True)
     assert one(b, "SELECT count(*) FROM user_prompts WHERE prompt_text LIKE '%attic%'") == 0
     assert one(b, "SELECT count(*) FROM imported_memories WHERE identity LIKE '%attic%'") == 0
 
