@@ -80,7 +80,7 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_file_that_is_no_export_is_refused_with_its_line(first: object) -> None:
-    with pytest.raises(UsageError, match="x.jsonl, line 1"):
+    with pytest.raises(UsageError, match=r"x\.jsonl, line 1"):
         list(batches(numbered([first]), "x.jsonl"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from indexer.exchange import shape
 from indexer.exchange.shape import Faulty, MemoryLine, RecordLine, SessionLine, check_header, item, too_deep
+from indexer.store import exports
 
 SESSION = {"kind": "session", "session": "s", "files": [{"n": 1, "path": "/p"}]}
 RECORD = {"kind": "record", "session": "s", "uuid": "u", "file": 1, "line": 1, "prompt": {"text": "hello"}}
@@ -118,10 +120,8 @@ _ANY = st.recursive(
 def test_whatever_a_field_holds_nothing_but_a_fault_is_raised(line: dict[str, Any], data: st.DataObject) -> None:
     names = [*line, *SessionLine._fields, *RecordLine._fields, *MemoryLine._fields]
     changed = line | {data.draw(st.sampled_from(names)): data.draw(_ANY)}
-    try:
-        item(changed)
-    except Faulty as fault:
-        assert str(fault)
+    with suppress(Faulty):
+        assert item(changed) == item(changed)
 
 
 def test_depth_is_counted_without_recursion() -> None:
@@ -135,6 +135,4 @@ def test_depth_is_counted_without_recursion() -> None:
 
 
 def test_the_format_is_the_one_that_is_written() -> None:
-    from indexer.store import exports
-
     assert (shape.FORMAT, shape.VERSION) == (exports.FORMAT, exports.VERSION)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from claude_mem_db import CALL, transcript
 from daemons import settings
 from moving import (
     differing,
@@ -26,6 +27,7 @@ from transcripts import Transcript
 
 from indexer import app
 from indexer.cli import main
+from indexer.redaction_settings import UserRule
 
 
 def history() -> list[Transcript]:
@@ -150,8 +152,6 @@ def test_a_forgotten_prompt_does_not_come_back_from_an_export(a: Path, b: Path, 
 
 
 def test_a_forgotten_prompt_does_not_come_back_from_claude_mem(tmp_path: Path) -> None:
-    from claude_mem_db import CALL, transcript
-
     home = rescanned(tmp_path / "home", transcript())
     row = one(home, "SELECT id FROM user_prompts WHERE prompt_text = 'fix the login'")
     call = one(home, f"SELECT id FROM tool_uses WHERE tool_use_id = '{CALL}'")
@@ -266,8 +266,6 @@ def test_a_rebuild_carries_imports_over(a: Path, b: Path, tmp_path: Path) -> Non
 
 
 def test_new_rules_renew_imported_rows(a: Path, b: Path, tmp_path: Path) -> None:
-    from indexer.redaction_settings import UserRule
-
     take(b, export(a, tmp_path / "x.jsonl"))
     app.redact(settings(b, redact_rules=(UserRule("attic", re.compile("sweep the attic")),)))
     assert one(b, "SELECT count(*) FROM user_prompts WHERE prompt_text LIKE '[REDACTED:attic:%'") == 1

@@ -16,6 +16,7 @@ from indexer.store.connection import Connection
 
 ERAS = pytest.mark.parametrize("era", [v13, old])
 Era = Callable[[Path], Path]
+_THEIRS = "CREATE TABLE sdk_sessions (content_session_id TEXT); CREATE TABLE observations (id INTEGER)"
 
 
 @contextmanager
@@ -86,8 +87,7 @@ def test_to_dos_are_of_the_newer_era_alone(tmp_path: Path) -> None:
         "CREATE TABLE photos (name TEXT)",
         "CREATE TABLE sdk_sessions (id INTEGER)",
         "CREATE TABLE sdk_sessions (content_session_id TEXT)",
-        "CREATE TABLE sdk_sessions (content_session_id TEXT); CREATE TABLE observations (id INTEGER); "
-        "CREATE TABLE ingest_files (id INTEGER)",
+        f"{_THEIRS}; CREATE TABLE ingest_files (id INTEGER)",
     ],
     ids=["another program's", "no ids", "no observations", "ours"],
 )

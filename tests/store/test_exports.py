@@ -14,7 +14,7 @@ from transcripts import Transcript
 
 from indexer.cli import main
 from indexer.exchange.shape import Faulty, check_header, item
-from indexer.store import exports
+from indexer.store import exports, imports
 from indexer.store.connection import open_reader
 from indexer.store.exports import Line, identity_of, lines, of_projects, text_of
 
@@ -99,7 +99,7 @@ def test_no_character_that_a_terminal_obeys_is_written_raw() -> None:
 
 def test_a_memory_of_an_older_version_has_no_name() -> None:
     conn = sqlite3.connect(":memory:")
-    assert exports.device(conn) == ""
+    assert imports.device(conn) == ""
     with pytest.raises(Faulty):
         check_header({"kind": "header", "format": exports.FORMAT, "version": 1, "device": ""})
     conn.close()

@@ -86,7 +86,7 @@ def test_damage_is_found_before_the_first_row(path: Path, home: Path) -> None:
     data = bytearray(path.read_bytes())
     data[4096:] = b"\x5a" * (len(data) - 4096)
     path.write_bytes(data)
-    with pytest.raises(CorruptDatabase, match="x.db"):
+    with pytest.raises(CorruptDatabase, match=r"x\.db"):
         names(path, home)
     assert list(home.iterdir()) == []
 

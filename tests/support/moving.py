@@ -59,12 +59,13 @@ def itself(home: Path) -> Content:
 
 
 def differing(one: Content, other: Content) -> dict[str, Any]:
-    """What one holds and the other does not, by kind."""
-    return {
-        name: ([row for row in one[name] if row not in other[name]], [row for row in other[name] if row not in one[name]])
-        for name in one
-        if one[name] != other[name]
-    }  # fmt: skip
+    """What one holds and the other does not, and the reverse, by kind."""
+    return {name: (_lacking(one[name], other[name]), _lacking(other[name], one[name])) for name in one
+            if one[name] != other[name]}  # fmt: skip
+
+
+def _lacking(rows: Sequence[object], others: Sequence[object]) -> list[object]:
+    return [row for row in rows if row not in others]
 
 
 def share_key(home: Path, other: Path) -> None:
