@@ -82,6 +82,8 @@ class _Sorted(NamedTuple):
     records: list[RecordLine]
     memories: list[MemoryLine]
     faults: list[tuple[int, str]]
+    numbers: dict[tuple[str, str], int]
+    """Line numbers of the records, by uuid and session."""
 
 
 def take(conn: Connection, setting: Setting, device: str, lines: Sequence[tuple[int, object]]) -> Taken:
@@ -95,7 +97,7 @@ def take(conn: Connection, setting: Setting, device: str, lines: Sequence[tuple[
 
 
 def _sort(lines: Iterable[tuple[int, object]]) -> _Sorted:
-    found = _Sorted({}, [], [], [])
+    found = _Sorted({}, [], [], [], {})
     for number, line in lines:
         try:
             item = shape.item(line)
@@ -105,6 +107,7 @@ def _sort(lines: Iterable[tuple[int, object]]) -> _Sorted:
             _check_session(item, found.sessions.get(item.session))
             if isinstance(item, RecordLine):
                 found.records.append(item)
+                found.numbers.setdefault((item.uuid, item.session), number)
             else:
                 found.memories.append(item)
         except Faulty as fault:
@@ -163,17 +166,40 @@ class _Batch:
         foreign = [call.identity for one in records if one.uuid.startswith(FOREIGN) for call in one.calls]
         answered = imports.answers(self._conn, foreign)
         kept: dict[tuple[str, str], RecordLine] = {}
+        fits = self._fitting(records, {uuid for uuid, _ in held})
         for one in records:
             if one.uuid in buried:
                 self._count["forgotten"] += 1
             elif (one.uuid, one.session) in held or (one.uuid, one.session) in kept:
                 self._count["known"] += 1
+            elif not fits(one):
+                number = self._found.numbers[one.uuid, one.session]
+                self._found.faults.append((number, "a record that is known as something else"))
             elif one.uuid.startswith(FOREIGN):
                 if (rest := self._without_twins(one, answered)) is not None:
                     kept[one.uuid, one.session] = rest
             else:
                 kept[one.uuid, one.session] = one
         return list(kept.values())
+
+    def _fitting(self, records: Sequence[RecordLine], held: set[str]) -> Callable[[RecordLine], bool]:
+        """Says of a record that another session shows too whether it has the same rows there: a uuid that is known
+        as something else would have them stand in two sessions at once."""
+        shared = [one for one in records if one.uuid in held]
+        prompts = imports.prompts(self._conn, [one.uuid for one in shared])
+        calls = imports.answers(self._conn, [call.identity for one in shared for call in one.calls])
+        messages = imports.messages(self._conn, [said.message for one in shared for said in one.texts])
+        shapes: dict[str, object] = {}
+
+        def fits(one: RecordLine) -> bool:
+            shape = _shape(one)
+            if one.uuid in held:
+                return (
+                    shape.prompt == (one.uuid in prompts) and shape.calls <= calls.keys() and shape.messages <= messages
+                )
+            return shapes.setdefault(one.uuid, shape) == shape
+
+        return fits
 
     def _buried_names(self, records: Sequence[RecordLine]) -> set[str]:
         """Uuids of claude-mem's records of which a transcript's twin was forgotten by itself."""
@@ -352,6 +378,19 @@ class _Batch:
         if name not in _JSON:
             return self._clean(value)
         return json.dumps(self._setting.redactor.value(json.loads(value)), ensure_ascii=False)
+
+
+class _Shape(NamedTuple):
+    """Which rows a record has: whether a prompt, which calls (identities), lines of which messages (ids)."""
+
+    prompt: bool
+    calls: frozenset[str]
+    messages: frozenset[str]
+
+
+def _shape(one: RecordLine) -> _Shape:
+    calls, messages = (frozenset(call.identity for call in one.calls), frozenset(said.message for said in one.texts))
+    return _Shape(one.prompt is not None, calls, messages)
 
 
 def _of(records: Iterable[RecordLine], memories: Iterable[MemoryLine]) -> Iterator[str]:

@@ -120,6 +120,18 @@ def held(conn: sqlite3.Connection, uuids: Sequence[str]) -> set[tuple[str, str]]
     return {(uuid, name) for uuid, name in in_chunks(conn, _HELD, uuids)}
 
 
+def prompts(conn: sqlite3.Connection, uuids: Sequence[str]) -> set[str]:
+    """Those of these records that are prompts."""
+    sql = "SELECT native_prompt_id FROM user_prompts WHERE native_prompt_id IN ({})"
+    return {uuid for (uuid,) in in_chunks(conn, sql, uuids)}
+
+
+def messages(conn: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
+    """Those of these messages that are stored."""
+    sql = "SELECT message_id FROM assistant_messages WHERE message_id IN ({})"
+    return {message for (message,) in in_chunks(conn, sql, ids)}
+
+
 def answers(conn: sqlite3.Connection, identities: Sequence[str]) -> dict[str, bool]:
     """The calls that are stored, and whether each is answered."""
     sql = "SELECT identity, result_uuid IS NOT NULL FROM tool_uses WHERE identity IN ({})"

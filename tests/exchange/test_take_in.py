@@ -270,3 +270,20 @@ def test_new_rules_renew_imported_rows(a: Path, b: Path, tmp_path: Path) -> None
     app.redact(settings(b, redact_rules=(UserRule("attic", re.compile("sweep the attic")),)))
     assert one(b, "SELECT count(*) FROM user_prompts WHERE prompt_text LIKE '[REDACTED:attic:%'") == 1
     assert one(b, "SELECT count(*) FROM stale_files") == 0
+
+
+def test_a_record_that_is_known_as_something_else_is_a_fault(a: Path, b: Path, tmp_path: Path) -> None:
+    """Two records of one uuid would have rows of one session stand in another."""
+    lines = lines_of(export(a, tmp_path / "x.jsonl"))
+    told = next(line for line in lines if line.get("prompt"))
+    session = next(line for line in lines if line["kind"] == "session" and line["session"] == told["session"])
+    call = {"identity": "toolu_01AbCdEfGhIjKlMnOp00", "id": "toolu_01AbCdEfGhIjKlMnOp00", "name": "Bash", "input": "{}"}
+    liar = {name: value for name, value in told.items() if name != "prompt"} | {"session": "evil", "calls": [call]}
+    evil = rewritten(tmp_path / "evil.jsonl", [lines[0], session | {"session": "evil"}, liar, session, told])
+    take(b, evil)
+    take(a, evil)
+    take(b, tmp_path / "x.jsonl")
+    for home in (a, b):
+        everything(home)
+        assert one(home, "SELECT count(*) FROM tool_uses WHERE tool_name = 'Bash' AND tool_input = '{}'") in (0, 1)
+    assert take(a, evil).faults == ((3, "a record that is known as something else"),)
