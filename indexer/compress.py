@@ -110,6 +110,8 @@ def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Read
     session = turns.header(conn, session_id)
     if session is None:
         return None
+    if session.borrowed:  # its turns need not be read; a compressor of ours may have told of it before
+        return _Ready(session, Made((), (), ()), frozenset(), None, None, 0)
     if session.seen is not None and session.compressor == compressor.name:
         light = turns.turns(conn, session, whole=False)
         if light.seen == session.seen:
@@ -118,7 +120,7 @@ def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Read
             return _Ready(session, None, frozenset(), session.seen, None, 0)  # it grows: its rows stay until it ends
     whole = turns.turns(conn, session)
     try:
-        made = _made(compressor, () if session.observes or session.borrowed else whole.finished)
+        made = _made(compressor, () if session.observes else whole.finished)
     except Exception as error:  # noqa: BLE001 - one turn that no rule foresaw must not stop the memory of all others
         return _Ready(session, None, frozenset(), None, type(error).__name__, 0)
     return _Ready(session, made, whole.open, whole.seen, None, len(whole.finished), whole.last)

@@ -34,7 +34,7 @@ NAME = "control.sock"
 LONGEST_PATH = 107
 LONGEST_LINE = 16 << 20
 READ_SECONDS = 2.0
-COMES_BACK_SECONDS, AGAIN_SECONDS = 0.02, 0.5
+COMES_BACK_SECONDS, AGAIN_SECONDS = 0.1, 0.5
 """How long whoever has been answered is waited for, and how long the door is looked after in one go."""
 _BACKLOG = 8
 
