@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -36,6 +36,8 @@ from indexer.store.migrations import migrate
 from indexer.store.reads import reading
 
 if TYPE_CHECKING:
+    from indexer.exchange.reading import Batch
+    from indexer.exchange.transfer import Report
     from indexer.finding import Finding
 
 WAIT_SECONDS = 5.0
@@ -326,6 +328,41 @@ def _forget_rows(config: Config, sessions: Sequence[str], records: Sequence[str]
                 conn.close()
     finally:
         lock.release()
+
+
+# --- memories that move ------------------------------------------------------------------------------
+
+
+def import_file(config: Config, path: Path, **said: Any) -> Report:
+    """Take in an export or a copy of index.db; see transfer.run for `said`.
+
+    Raises NotFound, UsageError, CorruptDatabase, NewerDatabase; Busy when nobody can write for long."""
+    from indexer.exchange import sources  # noqa: PLC0415  nobody else needs it
+
+    with sources.of_file(path, config.home) as batches:
+        return _take_in(config, batches, said)
+
+
+def import_claude_mem(config: Config, path: Path | None, **said: Any) -> Report:
+    """Take in a claude-mem database, that of its usual place if `path` is None. Raises as `import_file`."""
+    from indexer.exchange import claude_mem, sources  # noqa: PLC0415  as above
+    from indexer.sources.fields import is_strong_tool_id  # noqa: PLC0415  as above
+
+    place = path or claude_mem.usual_place(dict(os.environ))
+    with sources.of_claude_mem(place, config.home, is_strong_tool_id) as batches:
+        return _take_in(config, batches, said)
+
+
+def _take_in(config: Config, batches: Iterable[Batch], said: Mapping[str, Any]) -> Report:
+    from indexer.exchange import transfer, writing  # noqa: PLC0415  as above
+
+    direct = writing.Direct(config, compressor(), sinks(config))
+    try:
+        report = transfer.run(batches, [direct, writing.Service(config.home, os.environ)], **said)
+        direct.close()
+    finally:
+        direct.abandon()
+    return report
 
 
 # --- vectors ----------------------------------------------------------------------------------------

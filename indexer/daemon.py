@@ -23,6 +23,7 @@ from indexer.compressors.base import Compressor
 from indexer.config import Config
 from indexer.door import Opener
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
+from indexer.exchange.writing import Intake
 from indexer.exclude import Exclusion
 from indexer.files.discover import default_roots
 from indexer.files.sweep import Sweeper
@@ -94,8 +95,9 @@ class Daemon:
             self._redactor = redactor(config)
             self._conn = self._open()
             self._door = door(self._conn, self._redactor, self._notify.busy) if door else None
-            commands = {"forget": self._forget} | (self._door.commands if self._door else {})
-            self._control = control.Server(config.home, env, commands)
+            own = {"forget": self._forget, "import": self._import}
+            self._control = control.Server(config.home, env, own | (self._door.commands if self._door else {}))
+            self._intake = Intake(self._conn, config, self._redactor, self._exclusion)
             undo.pop_all()
         with translated():
             redaction.adopt(self._conn, self._redactor.rules)
@@ -295,6 +297,11 @@ class Daemon:
                 self._archive.measure()
             self._changes.sweep(self._clock())
         return {"finished": finished}
+
+    def _import(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take in a batch of an import."""
+        self._worked_at = self._clock()
+        return self._intake.take(asked)
 
     def _finish_forgetting(self, conn: Connection, *, wait: bool) -> None:
         """Take up what was cut off, or could not be finished while somebody was reading."""

@@ -76,7 +76,7 @@ MARK = re.compile(r"\[REDACTED:([a-z][a-z0-9-]{0,39}):[0-9a-f]{8}\]")
 """What redaction leaves in a secret's place; group 1 is its kind."""
 _MARK_DATA = re.compile(MARK.pattern.encode())
 _KEYED = "[REDACTED:"
-_CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
+CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
 _MARK = 64
 INDEXED = 1 << 20
 """Characters of a text that the index sees, more than any model reads at once. What is longer is stored whole
@@ -121,7 +121,7 @@ def cut(text: str, limit: int = 65536) -> str:
     if len(text) * 4 <= limit:
         return text
     data = text.encode("utf-8", "surrogatepass")
-    mark = _CUT.search(text, len(text) - _MARK)
+    mark = CUT.search(text, len(text) - _MARK)
     if len(data) - (len(mark[0].encode()) if mark else 0) <= limit:
         return text
     end = limit

@@ -43,7 +43,7 @@ FLOORS = (
     ("errand",),
     ("door",),
     ("worker",),
-    ("rebuild", "changes"),
+    ("rebuild", "changes", "exchange"),
     ("report",),
     ("daemon", "rescan", "renewal", "doctor", "recall", "export"),
     ("app",),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from indexer import app, status_file
 from indexer.cli import compress
 from indexer.config import Config
-from indexer.store import archive, exclusions, health, recall, refined, sizes
+from indexer.store import archive, exclusions, health, imports, recall, refined, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.reads import Counts, counts
 from indexer.worker import client
@@ -47,6 +47,7 @@ class State(NamedTuple):
     last_commit: str | None
     forgetting: health.Forgetting
     excluded: int
+    imported: list[tuple[str, int, int]]
     writer: int | None
     watcher: dict[str, Any] | None
     archive: int
@@ -84,6 +85,7 @@ def look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> Sta
         last_commit=health.last_commit(conn),
         forgetting=health.forgetting(conn),
         excluded=exclusions.count(conn),
+        imported=imports.counts(conn),
         writer=writer,
         watcher=None if writer is None else _watcher(home, writer),
         archive=archived,

@@ -84,6 +84,10 @@ def _status_json(found: State, home: str | None) -> dict[str, object]:
         "last_commit": found.last_commit,
         "forgetting": found.forgetting._asdict(),
         "excluded_sessions": found.excluded,
+        "imported": [
+            {"origin_device_id": device, "records": records, "memories": memories}
+            for device, records, memories in found.imported
+        ],
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
         "watcher": found.watcher and found.watcher | _times(found.watcher),
         "vectors": found.vectors,
@@ -105,6 +109,7 @@ def _status_lines(found: State, out: Output, home: str | None) -> Iterator[str]:
         ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
         ("remembers", _remembers(found.made)),
+        ("imported", _imported_text(found.imported)),
         *compress.budget_lines(found.budget),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", _unread(found)),
@@ -168,6 +173,14 @@ def _next_lines(found: list[Advice], out: Output) -> Iterator[str]:
     for one in found:
         yield f"  {one.message}"
         yield f"    {out.style.name(one.command)}"
+
+
+def _imported_text(found: list[tuple[str, int, int]]) -> str:
+    """What is known from elsewhere alone, by where it comes from."""
+    return "; ".join(
+        f"{one_line(device)}: {many(records, 'record')}, {memories:,} {'memory' if memories == 1 else 'memories'}"
+        for device, records, memories in found
+    )
 
 
 def _vectors_text(state: dict[str, Any] | None) -> str:

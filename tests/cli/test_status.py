@@ -318,3 +318,8 @@ def test_the_same_for_programs_and_health(ask: Any) -> None:
 
 def test_the_budget_is_told_where_nothing_is_spent(ask: Any) -> None:
     assert "no token spent" in ask("status").out
+
+
+def test_what_was_imported_is_counted_by_where_it_comes_from(ask: Any) -> None:
+    assert ask("status", "--json").json["imported"] == [{"origin_device_id": "claude-mem", "records": 1, "memories": 1}]
+    assert "claude-mem: 1 record, 1 memory" in ask("status").out

@@ -211,6 +211,17 @@ def compress(folder: str, hit: int) -> None:
     conn.close()
 
 
+def take_in(folder: str, what: str, hit: int) -> None:
+    """Import a file, or claude-mem's database, and die before the n-th SQL statement, or change to a file or folder."""
+    die_at(hit)
+    sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
+    config, file = settings(Path(folder, "home")), Path(what)
+    if file.suffix == ".db":
+        app.import_claude_mem(config, file)
+    else:
+        app.import_file(config, file)
+
+
 FILE_EVENTS = {"os.remove", "os.rename", "os.link", "os.mkdir", "os.chmod", "os.truncate"}
 steps = 0
 _last_step = 0
@@ -257,6 +268,7 @@ DEEDS: dict[str, Callable[..., None]] = {
         load_anew,
         forget,
         compress,
+        take_in,
         count,
     )
 }
