@@ -30,6 +30,7 @@ from indexer.sources.base import Source
 from indexer.store import health, soundness
 from indexer.store.connection import OURS, Connection, database_path, writer_alive
 from indexer.store.reads import counts, reading
+from indexer.text import many
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 DAY = 86_400
@@ -105,7 +106,7 @@ def _roots(patient: Patient) -> Iterator[Finding]:
     elif not patient.seen.found:
         yield Finding("roots", NOTE, f"there is no transcript in {', '.join(there)}", "use Claude Code once")
     else:
-        yield Finding("roots", OK, f"{len(patient.seen.found):,} transcripts in {', '.join(there)}")
+        yield Finding("roots", OK, f"{many(len(patient.seen.found), 'transcript')} in {', '.join(there)}")
     for path, reason in patient.seen.problems:
         yield Finding(
             "unreadable", PROBLEM, f"{path} cannot be read: {reason}", f"make it readable: `chmod u+rX {path}`"
@@ -128,16 +129,16 @@ def _cleanup(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 "deleted-soon",
                 PROBLEM,
-                f"Claude Code deletes {len(unread):,} transcripts in {root} within {SOON_DAYS} days, and the memory"
-                f" has not read them (cleanupPeriodDays is {days})",
+                f"Claude Code deletes {many(len(unread), 'transcript')} in {root} within {SOON_DAYS} days, and the"
+                f" memory has not read all of that (cleanupPeriodDays is {days})",
                 "run `transcript-indexer rescan` now",
             )
         elif soon:
             yield Finding(
                 "deleted-soon",
                 NOTE,
-                f"Claude Code deletes {len(soon):,} transcripts in {root} within {SOON_DAYS} days; the memory has them"
-                f" (cleanupPeriodDays is {days})",
+                f"Claude Code deletes {many(len(soon), 'transcript')} in {root} within {SOON_DAYS} days; the memory"
+                f" has all of that (cleanupPeriodDays is {days})",
                 f"to keep the files too, set cleanupPeriodDays in {file}",
             )
 
@@ -241,7 +242,7 @@ def _sound(patient: Patient, conn: Connection) -> Iterator[Finding]:
         )
         return
     held = counts(conn)
-    yield Finding("integrity", OK, f"{file} is sound: {held.sessions:,} sessions, {held.prompts:,} prompts")
+    yield Finding("integrity", OK, f"{file} is sound: {many(held.sessions, 'session')}, {many(held.prompts, 'prompt')}")
     gaps = soundness.unindexed(conn)
     if gaps is None:
         yield Finding(
@@ -254,7 +255,7 @@ def _sound(patient: Patient, conn: Connection) -> Iterator[Finding]:
         yield Finding(
             "full-text",
             PROBLEM,
-            f"the full-text index lacks {gaps[0]:,} texts and has {gaps[1]:,} too many",
+            f"the full-text index lacks {many(gaps[0], 'text')} and has {gaps[1]:,} too many",
             f"stop the service, move {file} away, run `transcript-indexer rescan`",
         )
 
@@ -275,7 +276,7 @@ def _known_files(patient: Patient, conn: Connection) -> Iterator[Finding]:
         yield Finding(
             "dead-letters",
             NOTE,
-            f"{letters:,} lines of transcripts could not be read",
+            f"{many(letters, 'line')} of transcripts could not be read",
             f"`transcript-indexer status --dead-letters {min(letters, 100)}` says where and why",
         )
 
@@ -295,7 +296,7 @@ def _behind(patient: Patient) -> Iterator[Finding]:
     yield Finding(
         "behind",
         NOTE if running else PROBLEM,
-        f"{len(late):,} transcripts have {size:,} bytes that have not been read",
+        f"{many(size, 'byte')} of {many(len(late), 'transcript')} have not been read",
         "the service is reading; `transcript-indexer status` shows how far it is"
         if running
         else "`transcript-indexer rescan` reads them, `transcript-indexer service install` keeps up",

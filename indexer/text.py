@@ -415,3 +415,8 @@ def _starts(text: str, word: str) -> list[int]:
             starts.append(at)
         at = text.find(word, at + len(word))
     return starts
+
+
+def many(number: int, one: str, several: str = "") -> str:
+    """`1 session`, `1,204 sessions`."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
