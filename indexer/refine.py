@@ -27,6 +27,7 @@ from indexer.overlay import fingerprint
 from indexer.store import refined, turns
 from indexer.store.connection import Connection, transaction
 from indexer.store.refined import Pause, Row
+from indexer.text import many
 
 ATTEMPTS = 4
 HELD = 600_000
@@ -137,7 +138,7 @@ class Desk:
             if row is None or row.hash != hashed:
                 row = Row(hashed, "asked", wanted.model, 0, None, None, (), session)
             if row.attempts >= ATTEMPTS:
-                self._note(turn.id, row._replace(state="failed"), f"no answer came in {row.attempts} calls")
+                self._note(turn.id, row._replace(state="failed"), f"no answer came in {many(row.attempts, 'call')}")
                 continue
             ask = self._ask(turn, wanted, row.amiss or "")
             if stop := self._stopped(wanted, now, ask.most):
@@ -145,7 +146,9 @@ class Desk:
                 return stop
             return self._reserved(turn, row, wanted, ask, now)
         if self._held:
-            return Stop("paused", f"{len(self._held):,} sessions have turns to ask again", min(self._held.values()))
+            return Stop(
+                "paused", f"turns of {many(len(self._held), 'session')} are to be asked again", min(self._held.values())
+            )
         return Stop("done", "every finished turn has been put to the model")
 
     def give(self, job: Job, answer: Answer) -> Given:
@@ -219,13 +222,13 @@ class Desk:
         if wanted.calls is not None and wanted.calls < 1:
             return Stop("calls", "the calls of this run are made")
         if wanted.tokens is not None and wanted.tokens < max(1, most):
-            return Stop("tokens", f"a call may cost {most:,} tokens, and {wanted.tokens:,} of this run are left")
+            return Stop("tokens", f"a call may cost {many(most, 'token')}, and {wanted.tokens:,} of this run are left")
         if spent.calls >= self._limits.calls:
-            message = f"today's budget of {self._limits.calls:,} calls is spent; it is whole again at 00:00 UTC"
+            message = f"today's budget of {many(self._limits.calls, 'call')} is spent; it is whole again at 00:00 UTC"
             return Stop("budget", message, midnight)
         if spent.tokens + most > self._limits.tokens or spent.tokens >= self._limits.tokens:
             left = max(0, self._limits.tokens - spent.tokens)
-            message = f"{left:,} of today's {self._limits.tokens:,} tokens are left, too few for a call; "
+            message = f"of today's {many(self._limits.tokens, 'token')} {left:,} are left, too few for a call; "
             return Stop("budget", message + "the budget is whole again at 00:00 UTC", midnight)
         resting = refined.pause(self._conn, wanted.provider)
         if resting is not None and resting.until > now:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from daemons import settings
 from forgetting import holding
 from freezegun import freeze_time
 from remembered import made
 from scripted_model import GOOD, NOON, USAGE, Backlog, Fixed, Server, message, provider, refusal, told
+from stores import store
 
 from indexer import app, compress, forget
 from indexer.compressors.base import Ask, Failure, Told
@@ -89,6 +91,24 @@ def test_what_a_model_made_stays_when_memory_is_made_again(backlog: Backlog) -> 
     backlog.conn.execute("UPDATE compress_marks SET done = -1, seen = NULL")
     compress.all_of(backlog.conn, Rules())
     assert made(backlog.conn) == held
+
+
+def test_a_rebuild_keeps_what_a_model_made_and_pays_for_nothing_twice(backlog: Backlog) -> None:
+    backlog.run(Fixed(*(different(n) for n in range(3))))
+    backlog.conn.close()
+    config = settings(backlog.folder / "home", backlog.folder / "projects", idle_minutes=0.1)
+    app.rescan(config)
+    before = held(config.home)
+    app.rescan(config, rebuild=True)
+    assert (held(config.home), before["observations"][0][16]) == (before, "fixed/one")
+    assert Backlog.of(backlog.folder).run(Fixed(told())).calls == 0
+
+
+def held(home: Path) -> Any:
+    conn = store(home)
+    found = made(conn)
+    conn.close()
+    return found
 
 
 def test_a_turn_that_has_grown_is_the_rules_again_and_asked_about_again(backlog: Backlog) -> None:

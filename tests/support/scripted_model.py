@@ -20,6 +20,7 @@ from indexer.compressors.rules import Rules
 from indexer.compressors.transport import Answered, Lost
 from indexer.redact import Redactor
 from indexer.refine import Desk, Limits, Ran, Wanted, run
+from indexer.text import content_hash
 
 NOON = 1_795_176_000_000
 """2026-11-20T12:00:00Z."""
@@ -106,6 +107,14 @@ class Backlog:
         remember(self.conn)
         self.limits(calls, tokens)
 
+    @classmethod
+    def of(cls, folder: Path, now: int = NOON) -> Backlog:
+        """That which stands in a folder, at this time."""
+        made = cls.__new__(cls)
+        made.folder, made.clock, made.conn = folder, Clock(now), store(folder / "home")
+        made.limits()
+        return made
+
     def limits(self, calls: int = 1000, tokens: int = 10**9) -> None:
         """A new desk, with these bounds of a day."""
         self.desk = Desk(self.conn, Plain(), Redactor(), Limits(calls, tokens), self.clock, lambda: 0.5)
@@ -174,6 +183,27 @@ class Fixed:
         """The next answer; the last one for ever."""
         self.asked.append(ask)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+class Ledger:
+    """A provider that answers by what it is asked, and writes down what each call cost, come what may."""
+
+    name, overhead = "ledger/one", 0
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def ask(self, ask: Ask) -> Answer:
+        """A title made of the question."""
+        with self.file.open("a") as log:
+            log.write(f"{ask.most - 10}\n")
+        one = GOOD["observations"][0] | {"title": f"Told of {content_hash(ask.text)}"}
+        return told({"observations": [one]}, ask.most - 10)
+
+    @property
+    def costs(self) -> list[int]:
+        """Of each call."""
+        return [int(line) for line in self.file.read_text().split()]
 
 
 def told(body: object = GOOD, tokens: int | None = 1000) -> Told:
