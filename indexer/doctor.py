@@ -250,7 +250,7 @@ def _sound(patient: Patient, conn: Connection) -> Iterator[Finding]:
         yield Finding(
             "full-text",
             PROBLEM,
-            f"the full-text index lacks {gaps[0]:,} texts and has {gaps[1]:,} too many",
+            f"the full-text index lacks {many(gaps[0], 'text')} and has {gaps[1]:,} too many",
             f"stop the service, move {file} away, run `transcript-indexer rescan`",
         )
 
