@@ -38,7 +38,7 @@ def of(name: str, more: str = "") -> str:
 # --- what others wrote
 
 
-@pytest.mark.parametrize("name", ["hostile", "long", "parent", "fork"])
+@pytest.mark.parametrize("name", ["hostile", "long", "heavy", "parent", "fork"])
 def test_no_session_breaks_the_page(browser: Browser, name: str) -> None:
     page = browser.page(of(name))
     assert SCRIPT not in page
@@ -186,6 +186,13 @@ def test_what_is_too_long_is_a_link_away(browser: Browser) -> None:
     page = browser.page(of("long"))
     assert re.search(r"all of it \([\d,]{7} characters\)", page)
     assert len(page.encode()) <= LARGEST
+
+
+def test_what_does_not_fit_is_a_link_to_itself(browser: Browser) -> None:
+    page = browser.page(of("heavy"))
+    assert "tool call, too long for this page" in page
+    assert page.count("<article") > 20
+    assert re.search(r'<article id="tool_use-\d+" class="part" data-item><p class="meta"><a href="/entry', page)
 
 
 # --- what is not there
