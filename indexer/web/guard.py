@@ -87,7 +87,7 @@ def judge(door: Door, keys: Keys, method: str, headers: Mapping[str, str]) -> Re
         return Refusal(
             401,
             "the token is missing",
-            "run `transcript-indexer web --open`, or add ?t= and the content of HOME/web.token to the address",
+            "add ?t= and what is in HOME/web.token to the address, or start `transcript-indexer web --open` anew",
         )
     if method == "POST":
         return _judge_change(headers, given)

@@ -45,7 +45,8 @@ def view(conn: Connection, settings: Config, asked: Asked) -> Page:
         _form(asked),
         _tabs(asked),
         _chips(asked),
-        tag("section", results(conn, settings, asked), id="results", aria_live="polite", aria_label="Results"),
+        tag("p", id="told", role="status", class_="unseen"),
+        tag("section", results(conn, settings, asked), id="results", aria_label="Results"),
     )
     return Page("Search", body, "/search", "search.js", asked.q)
 
