@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import webbrowser
 from argparse import Namespace
 from importlib import import_module
@@ -25,6 +26,7 @@ def web(args: Namespace, out: Output) -> int:
         raise IndexerError(f"{error.name} is not installed", "`pip install 'mcp>=2'` beside this program") from error
     prepare_home(settings.home)
     known = keys.load(settings.home)
+    signal.signal(signal.SIGTERM, _leave)
     if path is not None:
         with server.listening_at(config.absolute(path)) as (sock, door):
             out.note(f"listening at {path}; the token is in {settings.home / keys.NAME}")
@@ -38,3 +40,8 @@ def web(args: Namespace, out: Output) -> int:
             webbrowser.open(f"{url}?t={known.ticket()}")
         server.serve(settings, sock, door, known)
     return 0
+
+
+def _leave(*_: object) -> None:
+    """Ends like any other command, so that a socket is taken away; uvicorn ends its connections before."""
+    raise SystemExit(0)

@@ -52,7 +52,9 @@ def _number(text: str) -> int:
 
 
 def _about(found: Item) -> Html:
-    to = f"/session?{urlencode({'id': found.session.session, 'at': found.id})}#{anchor(found.id)}"
+    made = found.kind in ("observation", "summary")
+    at = found.turn.id if made and found.turn else found.id
+    to = f"/session?{urlencode({'id': found.session.session, 'at': at})}#{anchor(at)}"
     place = found.place and f"{found.place.file}:{found.place.line or '?'}"
     rows = [
         ("Session", tag("a", glance(found.session.title or found.session.session, 120), href=to)),

@@ -18,7 +18,6 @@ Every answer forbids framing, sniffing, storing, and any script or style but our
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -44,6 +43,8 @@ HEADERS = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
 _KEPT_DAYS = 30
+_HTTP = 80
+"""The port that browsers leave out of an address."""
 _LONGEST_QUERY = 16_384
 
 
@@ -86,7 +87,7 @@ def judge(door: Door, keys: Keys, method: str, headers: Mapping[str, str]) -> Re
         return Refusal(
             401,
             "the token is missing",
-            "run `transcript-indexer web --open`, or add ?t= and the content of HOME/web.token to the address",
+            "add ?t= and what is in HOME/web.token to the address, or start `transcript-indexer web --open` anew",
         )
     if method == "POST":
         return _judge_change(headers, given)
@@ -103,7 +104,7 @@ def _judge_change(headers: Mapping[str, str], given: str) -> Refusal | None:
 
 def _is_ours(door: Door, host: str) -> bool:
     if door.port is not None:
-        return any(host == f"{name}:{door.port}" for name in door.hosts)
+        return any(host == f"{name}:{door.port}" or (door.port == _HTTP and host == name) for name in door.hosts)
     name, colon, port = host.rpartition(":") if not host.endswith("]") and ":" in host else (host, "", "")
     return name in door.hosts and (not colon or (port.isascii() and port.isdigit()))
 
@@ -113,11 +114,9 @@ def _right(door: Door, keys: Keys, headers: Mapping[str, str]) -> str:
     kind, _, token = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and keys.is_token(token.strip()):
         return "bearer"
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(door.cookie)
-    except CookieError:
-        return ""
-    return "cookie" if found is not None and keys.is_cookie(found.value) else ""
+    # Cut by hand: one odd cookie of another program on this machine makes http.cookies drop those behind it.
+    pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+    return "cookie" if any(name == door.cookie and keys.is_cookie(value) for name, _, value in pairs) else ""
 
 
 def guarded(app: App, door: Door, keys: Keys, page: Callable[[Refusal], bytes]) -> App:

@@ -30,7 +30,6 @@ class Html(str):
 
 Child: TypeAlias = "str | int | Iterable[Child] | None"
 Attribute: TypeAlias = "str | int | bool | None"
-NOTHING = Html("")
 
 
 def text(value: object) -> Html:

@@ -1,12 +1,10 @@
 """Numbers: how much was said and done, when, with which tools, models and projects. Days are of the local zone.
 
-A year of counts is read once and kept until the memory changes or the quarter of an hour is over: 500 MB of
-transcripts take 150 to 250 ms to count, which is more than a page may take, and a second look nothing.
+A year of counts is read once and kept (kept.py) until the memory changes or the quarter of an hour is over.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +14,11 @@ from typing import NamedTuple
 from indexer import scope
 from indexer.config import Config
 from indexer.store import browse, statistics
-from indexer.store.connection import Connection, database_path
+from indexer.store.connection import Connection
 from indexer.store.reads import aliases
 from indexer.store.statistics import QUARTER, Slot, Window
 from indexer.web import charts
+from indexer.web.kept import Kept, stamp
 from indexer.web.layout import Page, empty, zone
 from indexer.web.markup import Html, join, tag
 
@@ -37,29 +36,7 @@ class Counts(NamedTuple):
     models: list[Slot]
 
 
-class Kept:
-    """The last counts of a few questions. A stamp of the database's file tells whether they still hold."""
-
-    MOST = 8
-
-    def __init__(self) -> None:
-        self._found: dict[object, Counts] = {}
-        self._lock = threading.Lock()
-
-    def get(self, question: object, count: Callable[[], Counts]) -> Counts:
-        """The counts of this question, counted if they are not known."""
-        with self._lock:
-            if (known := self._found.get(question)) is not None:
-                return known
-        made = count()
-        with self._lock:
-            self._found[question] = made
-            while len(self._found) > self.MOST:
-                del self._found[next(iter(self._found))]
-        return made
-
-
-KEPT = Kept()
+KEPT = Kept[Counts](8)
 
 
 def view(conn: Connection, settings: Config, given: Mapping[str, str]) -> Page:
@@ -94,22 +71,10 @@ def _counts(conn: Connection, settings: Config, keys: Sequence[str] | None) -> C
     since = now - _YEAR * 86_400_000
     window = Window(tuple(keys) if keys is not None else None, since)
     return KEPT.get(
-        (window, _stamp(settings)),
+        window,
+        stamp(settings),
         lambda: Counts(*(count(conn, window) for count in (statistics.prompts, statistics.tools, statistics.models))),
     )
-
-
-def _stamp(settings: Config) -> tuple[object, ...]:
-    """What changes whenever something is stored: the database's file and its log."""
-    path = database_path(settings.home)
-    found: list[object] = [str(path)]
-    for file in (path, path.with_name(path.name + "-wal")):
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        found += [info.st_ino, info.st_mtime_ns, info.st_size]
-    return tuple(found)
 
 
 def _charts(conn: Connection, settings: Config, counts: Counts) -> Html:

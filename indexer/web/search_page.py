@@ -45,7 +45,8 @@ def view(conn: Connection, settings: Config, asked: Asked) -> Page:
         _form(asked),
         _tabs(asked),
         _chips(asked),
-        tag("section", results(conn, settings, asked), id="results", aria_live="polite", aria_label="Results"),
+        tag("p", id="told", role="status", class_="unseen"),
+        tag("section", results(conn, settings, asked), id="results", aria_label="Results"),
     )
     return Page("Search", body, "/search", "search.js", asked.q)
 
@@ -165,7 +166,7 @@ def _nothing(asked: Asked) -> Html:
 
 
 def _hit(hit: Hit, query: Query, asked: Asked) -> Html:
-    place = f"/session?{urlencode({'id': hit.session, 'at': hit.id})}#{anchor(hit.id)}"
+    place = place_of(hit.kind, hit.id, hit.session)
     project = tag("a", hit.project, href=address(asked, project=hit.project_key)) if hit.project_key else None
     snippet = "" if hit.snippet == hit.title else hit.snippet
     links = aside(
@@ -200,6 +201,13 @@ def _held(hit: Hit, query: Query) -> Iterator[str]:
     for word in query.words[:12]:
         if word in seen:
             yield f"“{word}”"
+
+
+def place_of(kind: str, name: str, session: str) -> str:
+    """Where an entry stands: in its session, or by itself if it was made of one."""
+    if kind in ("observation", "summary"):
+        return f"/entry?{urlencode({'id': name})}"
+    return f"/session?{urlencode({'id': session, 'at': name})}#{anchor(name)}"
 
 
 def anchor(name: str) -> str:

@@ -18,6 +18,7 @@ from indexer.store.items import Step, course
 from indexer.store.story import Agent, Call
 from indexer.text import glance
 from indexer.web import calls, threads
+from indexer.web.kept import Kept, stamp
 from indexer.web.layout import Page, aside, empty, lasting, many, when
 from indexer.web.markdown import rendered
 from indexer.web.markup import Html, join, tag
@@ -29,6 +30,9 @@ _WHO = {"prompt": "You", "command": "You (command)", "shell": "You (shell)", "as
 _TOLD = ("compaction", "interruption", "error", "commit", "pr", "duration")
 _SHOWN = 30
 """Observations, forks and sub-agents that are listed."""
+
+
+KEPT = Kept[threads.Threads](4)
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,10 @@ class _Story:
     thread: str
 
 
-def view(conn: Connection, _: Config, given: Mapping[str, str]) -> Page:
+def view(conn: Connection, settings: Config, given: Mapping[str, str]) -> Page:
     """The page that the address names: `id`, and `at` (an entry), `page` or `agent`. Raises NotFound, UsageError."""
     session = scope.one_session(conn, given.get("id", ""))
-    found = threads.apart(course(conn, session.row_id), story.agent_files(conn, session.row_id))
+    found = KEPT.get(session.row_id, stamp(settings), partial(_apart, conn, session.row_id))
     at = given.get("at", "")
     agent = given.get("agent", "") or _agent_of(found, at)
     steps = found.agents.get(agent, []) if agent else found.main
@@ -60,6 +64,10 @@ def view(conn: Connection, _: Config, given: Mapping[str, str]) -> Page:
     listed = tag("section", _steps(told, shown), aria_label="Conversation")
     body = join(head, turn("above"), listed if shown else empty("Nothing was said in it."), turn("below"))
     return Page(title, body, "", "session.js")
+
+
+def _apart(conn: Connection, session: int) -> threads.Threads:
+    return threads.apart(course(conn, session), story.agent_files(conn, session))
 
 
 def _number(text: str) -> int:

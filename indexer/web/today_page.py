@@ -15,7 +15,7 @@ from indexer.text import glance
 from indexer.web import session_page, state
 from indexer.web.layout import Page, aside, empty, many, when
 from indexer.web.markup import Html, join, tag
-from indexer.web.search_page import KINDS, anchor
+from indexer.web.search_page import KINDS, place_of
 
 SHOWN = 40
 _SESSIONS = 8
@@ -59,7 +59,7 @@ def _entries(conn: Connection, ids: Sequence[int]) -> list[Html]:
 
 def entry(row: Shown) -> Html:
     """One thing that happened, in two lines."""
-    to = f"{session_page.link(row.session, at=row.id)}#{anchor(row.id)}"
+    to = place_of(row.kind, row.id, row.session)
     gist = glance(row.title or " ".join(text[:_GIST] for text in row.texts[:1]) or "nothing to show", _GIST)
     project = row.project or row.project_key
     link = tag("a", project, href=f"/project?{urlencode({'key': row.project_key})}") if row.project_key else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +35,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         serve=lambda settings, sock, door, keys: found.append(SimpleNamespace(**locals_of(settings, sock, door, keys)))
     )
     monkeypatch.setitem(sys.modules, "indexer.web.server", fake)
+    monkeypatch.setattr("signal.signal", lambda *given: None)
     monkeypatch.setattr("webbrowser.open", lambda url: found.append(url))
     return found
 
@@ -93,3 +96,17 @@ def test_without_its_packages_it_says_what_to_install(call: Any, monkeypatch: py
     monkeypatch.setattr("indexer.cli.web.import_module", missing)
     answer = call("web")
     assert (answer.code, answer.err.splitlines()[0]) == (1, "error: starlette is not installed")
+
+
+def test_a_service_manager_ends_it_and_its_socket_goes(tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    pytest.importorskip("markdown_it")
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        words = ["web", "--home", str(tmp_path / "memory"), "--socket", f"{folder}/s"]
+        process = subprocess.Popen([sys.executable, "-m", "indexer", *words], stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        assert "listening at" in process.stderr.readline()
+        assert Path(folder, "s").is_socket()
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said, Path(folder, "s").exists()) == (0, "", False)

@@ -208,6 +208,7 @@ def test_search_answers_as_one_types_and_its_address_is_shared(stage: Stage) -> 
     stage.browser.press("zzzqqq")
     stage.browser.until("document.querySelector('#results .state')")
     assert "Nothing matches" in stage.browser.run("return document.getElementById('results').textContent")
+    assert stage.browser.run("return document.getElementById('told').textContent") == "Nothing matches"
 
 
 def test_what_a_filter_narrows_stays_narrow_while_typing(stage: Stage) -> None:

@@ -41,7 +41,7 @@ def test_of_much_the_last_are_given_and_all_counts_as_seen(memory: sqlite3.Conne
     assert (ids, now) == ([56, 48, 40], END)
 
 
-@pytest.mark.parametrize("seen", [END._replace(prompts=8), END._replace(summaries=2)])
+@pytest.mark.parametrize("seen", [Cursor(8, 0, 0, 0, 0), Cursor(0, 0, 0, 0, 2)])
 def test_another_memory_begins_at_its_end(memory: sqlite3.Connection, seen: Cursor) -> None:
     assert feed.since(memory, seen, 10) == ([], END)
 

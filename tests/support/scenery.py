@@ -60,6 +60,15 @@ def long(steps: int = 700) -> Transcript:
     return session
 
 
+def heavy() -> Transcript:
+    """A session whose calls take six times their size on a page."""
+    session = Transcript("heavy")
+    session.user("quote")
+    for _ in range(40):
+        session.tool("Bash", {"command": '"' * 4_000}, '"' * 4_000)
+    return session
+
+
 def parent() -> tuple[Transcript, Transcript]:
     """A session with a sub-agent, and the sub-agent's own."""
     session = Transcript("parent", cwd="/home/dev/other")
@@ -80,7 +89,7 @@ def lay(root: Path) -> None:
     main, agent = parent()
     fork = main.fork("fork", marked=True)
     fork.user("another way")
-    for transcript in (hostile(), long(), main, agent, fork):
+    for transcript in (hostile(), long(), heavy(), main, agent, fork):
         transcript.write(root)
 
 

@@ -97,6 +97,19 @@ def test_reading_wants_the_cookie_or_the_token() -> None:
     assert status(cookie=None, authorization=f"Bearer {'t' * 43}") == 200
 
 
+@pytest.mark.parametrize("odd", ['a={"b": [1]}', "=", "a", "a=\x00", "a b=c", f"{DOOR.cookie}=wrong", "é=ü"])
+def test_odd_cookies_of_others_are_passed_over(odd: str) -> None:
+    assert status(cookie=f"{odd}; {COOKIE}") == 200
+    assert status(cookie=f"{COOKIE}; {odd}") == 200
+
+
+def test_port_80_may_be_left_out() -> None:
+    door = Door(LOOPBACK, 80)
+    cookie = f"{door.cookie}={KEYS.cookie}"
+    assert [status(door=door, host=host, cookie=cookie) for host in ("localhost", "localhost:80")] == [200, 200]
+    assert status(door=door, host="localhost.example", cookie=cookie) == 421
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get"])
 def test_no_other_method_is_understood(method: str) -> None:
     assert status(method, CHANGING) == 405

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -21,7 +20,8 @@ from indexer.store import statistics
 from indexer.store.connection import open_writer
 from indexer.store.reads import reading
 from indexer.web import numbers_page
-from indexer.web.numbers_page import Counts, Kept
+from indexer.web.kept import Kept
+from indexer.web.numbers_page import Counts
 
 NOW = "2026-12-01T12:00:00Z"
 
@@ -126,17 +126,6 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         counted.append(given)
         return real(*given)
 
-    monkeypatch.setattr(numbers_page, "KEPT", Kept())
+    monkeypatch.setattr(numbers_page, "KEPT", Kept[Counts](8))
     monkeypatch.setattr("indexer.store.statistics.prompts", noted)
     return counted
-
-
-def test_only_the_last_questions_are_kept() -> None:
-    kept, asked = Kept(), list[int]()
-
-    def count(number: int) -> Callable[[], Counts]:
-        return lambda: asked.append(number) or Counts([], [], [])  # type: ignore[func-returns-value]
-
-    for number in [*range(Kept.MOST + 1), Kept.MOST, 0]:
-        kept.get(number, count(number))
-    assert asked == [*range(Kept.MOST + 1), 0]

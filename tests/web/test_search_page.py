@@ -38,6 +38,11 @@ def test_hits_are_marked_and_lead_to_their_place(conn: Connection) -> None:
     assert re.search(r'href="/session\?id=[\w-]+&amp;at=tool_use%3A3#tool_use-3"', page)
 
 
+def test_what_was_made_of_a_session_stands_by_itself(conn: Connection) -> None:
+    page = shown(conn, q="timeout", kind="observation")
+    assert '<h2><a href="/entry?id=observation%3A1">' in page
+
+
 def test_it_says_what_answered(conn: Connection) -> None:
     assert "by words" in shown(conn, q="timeout")
     assert "the newest" in shown(conn)

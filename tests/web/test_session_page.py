@@ -15,6 +15,8 @@ from pages import LARGEST, Browser, memory, parsed
 from scenery import FILE, SCRIPT, scenery
 from transcripts import uid
 
+from indexer.store.connection import open_writer
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -38,7 +40,7 @@ def of(name: str, more: str = "") -> str:
 # --- what others wrote
 
 
-@pytest.mark.parametrize("name", ["hostile", "long", "parent", "fork"])
+@pytest.mark.parametrize("name", ["hostile", "long", "heavy", "parent", "fork"])
 def test_no_session_breaks_the_page(browser: Browser, name: str) -> None:
     page = browser.page(of(name))
     assert SCRIPT not in page
@@ -186,6 +188,23 @@ def test_what_is_too_long_is_a_link_away(browser: Browser) -> None:
     page = browser.page(of("long"))
     assert re.search(r"all of it \([\d,]{7} characters\)", page)
     assert len(page.encode()) <= LARGEST
+
+
+def test_what_does_not_fit_is_a_link_to_itself(browser: Browser) -> None:
+    page = browser.page(of("heavy"))
+    assert "tool call, too long for this page" in page
+    assert page.count("<article") > 20
+    assert re.search(r'<article id="tool_use-\d+" class="part" data-item><p class="meta"><a href="/entry', page)
+
+
+def test_what_is_stored_meanwhile_is_on_the_next_page(tmp_path: Path) -> None:
+    browser = Browser(memory(tmp_path / "memory"))
+    path = "/session?id=8c1f0a52-0000-4000-8000-000000000001"
+    assert "Now write a test" in browser.page(path)
+    conn = open_writer(browser.home)
+    conn.execute("UPDATE user_prompts SET prompt_text = 'Now write two' WHERE id = 4")
+    conn.close()
+    assert "Now write two" in browser.page(path)
 
 
 # --- what is not there

@@ -3,6 +3,7 @@ import { put } from "./app.js";
 
 const form = document.getElementById("search");
 const results = document.getElementById("results");
+const told = document.getElementById("told");
 const box = document.getElementById("q");
 let asking = null;
 let waiting = 0;
@@ -22,6 +23,9 @@ async function ask() {
     if (!answer.ok) throw new Error(`${answer.status}`);
     put(results, await answer.text());
     history.replaceState(null, "", address({}));
+    // Heard, not seen: the list itself is not read out at every letter.
+    const many = results.querySelectorAll(".hits > li").length;
+    told.textContent = many ? `${many} results` : "Nothing matches";
     results.removeAttribute("aria-busy");
   } catch (error) {
     if (error.name === "AbortError") return;
