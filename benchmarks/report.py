@@ -74,7 +74,7 @@ NOT_HERE = """\
 * **Network file systems**, **sleep and resume**, **jumping clocks**: simulated in the tests, marked so in the matrix.
 * **Power loss**: the end of SQLite's log is cut off or garbled; no machine was unplugged.
 * **claude-mem's watcher** needs bun and a stub in place of its worker, which are not part of this repository.
-* **Coverage-guided fuzzing** (atheris): the suite fuzzes by hypothesis, in CI."""
+* **Fuzzing guided by coverage**: `python -m benchmarks fuzz`, where atheris is installed; CI fuzzes by hypothesis."""
 
 
 def machine() -> Iterator[str]:
