@@ -87,6 +87,7 @@ class Config:
     vectors_linger_minutes: float
     metrics_port: int
     metrics_socket: Path | None
+    web_port: int
     log_level: str
     log_format: str
     origins: Mapping[str, str] = field(compare=False, repr=False)
@@ -387,6 +388,7 @@ _SETTINGS = {
     "vectors.linger_minutes": _Setting("vectors_linger_minutes", _number(0.05, 1_440), _read_number),
     "metrics.port": _Setting("metrics_port", _whole(0, 65_535), _read_number),
     "metrics.socket": _Setting("metrics_socket", _file, plain=lambda path: str(path or "")),
+    "web.port": _Setting("web_port", _whole(0, 65_535), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }

@@ -14,7 +14,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from indexer import condition, events, logfile, status_file
+from indexer import condition, events, limits, logfile, status_file
 from indexer.changes import Changes
 from indexer.condition import Trouble
 from indexer.config import Config
@@ -78,6 +78,7 @@ class Report:
         self._status_at = self._alive_at = float("-inf")
         self._backlog = Backlog()
         self._exposition = Exposition(config.metrics_port, config.metrics_socket, lambda: text(measured(config.home)))
+        self._narrow = limits.trouble(limits.open_files())
         self.trouble: Trouble | None = None
 
     def begin(self, now: float) -> None:
@@ -150,7 +151,7 @@ class Report:
         troubles = [Trouble(watch.reason, watch.remedy), *condition.of_roots(self._config.roots)]
         return condition.joined(
             [
-                *([self.trouble] if self.trouble else []),
+                *filter(None, (self.trouble, self._narrow)),
                 *troubles,
                 *condition.of_folders(self._changes.hidden),
                 *self._exposition.troubles,

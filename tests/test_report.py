@@ -14,7 +14,7 @@ import pytest
 from daemons import Hand, Service, settings
 from following import Start, remembered, talk
 
-from indexer import status_file
+from indexer import limits, status_file
 from indexer.daemon import Daemon
 from indexer.report import Backlog
 from indexer.sources.claude_code import ClaudeCode
@@ -275,3 +275,15 @@ def test_that_metrics_cannot_be_served_is_told_of_and_stops_nothing(
 
 def test_without_a_setting_no_socket_is_made(service: Service, home: Path) -> None:
     assert {path.name for path in home.iterdir() if path.is_socket()} == {"control.sock"}
+
+
+def test_a_limit_of_too_few_files_is_told_of_and_stops_nothing(
+    start: Start, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "open_files", lambda: 20)
+    talk("a", "one").write(root)
+    service = start()
+    service.settle()
+    told = service.status
+    assert (remembered(home), told["reason"]) == (["one"], "only 20 files may be open at once")
+    assert "ulimit -n" in told["remedy"]

@@ -99,7 +99,7 @@ def work(args: Namespace, out: Output) -> int:
         keys = scope.project_keys(conn, settings, args.project)
         found = recall.work(conn, keys, closed=args.all)[:limit]
     if out.as_json:
-        out.data({"items": [item._asdict() | {"time": iso(item.time)} for item in found], "limit": limit})
+        out.data({"items": [_item_json(item) for item in found], "limit": limit})
         return 0
     names = views.project_names((item.project, item.project_key) for item in found)
     for item in found:
@@ -108,3 +108,9 @@ def work(args: Namespace, out: Output) -> int:
     if not found:
         out.note("nothing is open" if not args.all else "no to-do lists")
     return 0
+
+
+def _item_json(item: recall.Item) -> dict[str, object]:
+    plain = item._asdict() | {"time": iso(item.time)}
+    del plain["fields"]  # key, subject and status are named
+    return plain

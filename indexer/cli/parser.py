@@ -27,6 +27,8 @@ examples:
   {PROG} show prompt:12                  one result in whole, with its context
   {PROG} watch                           keep the memory up to date while you work
 
+`{PROG} help` lists topics that are explained: search, privacy, forget, service and more
+
 exit codes: 0 ok, 1 problem found, 2 usage, 3 no memory yet, 4 busy, 5 damaged, 6 written by a newer version
 """
 
@@ -41,8 +43,10 @@ class _Parser(argparse.ArgumentParser):
         self.add_argument("--help", action="help", help="show this and leave (also -h)")
 
     def error(self, message: str) -> NoReturn:
-        unknown = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
-        hint = _nearest(unknown[1], re.findall(r"[\w-]+", unknown[2])) if unknown else ""
+        unknown = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        hint = _nearest(unknown[2], re.findall(r"[\w-]+", unknown[3])) if unknown else ""
+        if unknown and unknown[1] == "COMMAND":  # of which there are too many to be listed in one line
+            message = f"there is no command {unknown[2]!r}"
         raise UsageError(message, hint or f"`{self.prog} --help` shows what is understood")
 
 

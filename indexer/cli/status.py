@@ -174,11 +174,12 @@ def _vectors_text(state: dict[str, Any] | None) -> str:
     """The share of documents that have a vector, by model; what is wrong with the index."""
     if state is None:
         return "switched off"
+    behind = state["rows"] - state["taken_in"]
+    none = 0 if behind > 0 else 100
     shares = [
-        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else 100} %"
+        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else none} %"
         for row in state["arms"]
     ]
-    behind = state["rows"] - state["taken_in"]
     return aside(
         *shares,
         f"{many(behind, 'row')} not taken in yet" if behind > 0 else "",

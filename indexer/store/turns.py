@@ -336,7 +336,11 @@ class _Reader:
             parts += [(*row[1:13], [mark for _, mark in self._of_call.get(row[10], ())]) for row in calls[number]]
             parts += [(row[0], len(row[1]), *row[2:]) for row in texts[number]]
             parts.append([mark for _, mark in self._events[number]])
-        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        try:
+            told = orjson.dumps(parts)
+        except TypeError:  # a lone surrogate, or a number beyond 64 bits
+            told = repr(parts).encode("utf-8", "surrogatepass")
+        return hashlib.sha256(told).hexdigest()[:16]
 
 
 def _grouped(rows: Sequence[Any], column: int) -> dict[int, list[Any]]:

@@ -83,7 +83,7 @@ def test_the_codes_are_those_that_were_promised() -> None:
 def test_a_usage_error_is_2_and_json_when_asked(call: Any) -> None:
     answer = call("nonsense", "--json")
     assert (answer.code, answer.json["error"]["kind"], answer.err) == (2, "usage", "")
-    assert call("nonsense").err.startswith("error: argument COMMAND: invalid choice: 'nonsense'")
+    assert call("nonsense").err.startswith("error: there is no command 'nonsense'")
 
 
 def test_no_command_is_a_usage_error(call: Any) -> None:

@@ -142,8 +142,8 @@ def test_explain_means_here_unless_told() -> None:
     ("given", "message", "hint"),
     [
         ("", "a command is missing", "transcript-indexer --help"),
-        ("serch x", "invalid choice: 'serch'", "did you mean search?"),
-        ("zzz", "invalid choice: 'zzz'", "--help"),
+        ("serch x", "there is no command 'serch'", "did you mean search?"),
+        ("zzz", "there is no command 'zzz'", "--help"),
         ("show", "required: ID", "show --help"),
         ("show a b", "not understood: b", "show --help"),
         ("status --jsn", "not understood: --jsn", "status --help"),
@@ -235,3 +235,12 @@ def test_a_misspelt_option_is_answered_with_one_that_the_command_has() -> None:
     with pytest.raises(UsageError) as raised:
         parse(["timeline", "x", "--befor", "3"])
     assert raised.value.hint == "did you mean --before?"
+
+
+def test_a_word_that_is_no_command_is_not_answered_with_all_of_them() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(["serach"])
+    assert (raised.value.message, raised.value.hint) == ("there is no command 'serach'", "did you mean search?")
+    with pytest.raises(UsageError) as raised:
+        parse(["search", "x", "--mode", "lexicl"])
+    assert ("choose from" in raised.value.message, raised.value.hint) == (True, "did you mean lexical?")
