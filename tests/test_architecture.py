@@ -26,6 +26,8 @@ FLOORS = (
     ("control", "keyfile"),
     ("records", "text", "condition"),
     ("git_files", "sources.base", "compressors.base"),
+    ("redaction_forms", "redaction_files"),
+    ("redaction_commands", "redaction_words"),
     ("redaction_rules", "redaction_screen", "redaction_settings", "tags"),
     ("redact",),
     ("project", "events", "share"),
