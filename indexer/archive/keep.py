@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from indexer import events
 from indexer.archive.chunks import Item, Shelf, deflate, inflate, pack, unpack
+from indexer.archive.private import without
 from indexer.errors import DamagedArchive
 from indexer.failpoints import passing
 from indexer.records import Entry, Ignored
@@ -30,6 +31,7 @@ from indexer.store import archive as rows
 from indexer.store.archive import Extent, Piece
 from indexer.store.checkpoints import FileRow, by_id, by_path, save
 from indexer.store.connection import Connection, transaction
+from indexer.store.private import Hidden, hidden
 from indexer.store.refusals import Guard
 
 WINDOW = 20
@@ -220,6 +222,9 @@ class Archive:
     def note(self, kept: Kept) -> None:
         """Note what was taken, in the caller's transaction; the file's row has its id by now."""
         file_id, generation = kept.row.id, kept.generation
+        secret = hidden(self._conn, file_id)
+        if secret is not None:
+            kept = self._without_private(kept, secret)
         for start, stop, line_no, lines, name, size in kept.stored:
             chunk_id = rows.put_chunk(self._conn, name, stop - start, size)
             rows.put_extents(self._conn, [Extent(file_id, generation, start, stop, line_no, lines, chunk_id)])
@@ -233,6 +238,21 @@ class Archive:
         if generation:
             self._fold(file_id, generation)
         passing("archive.noted")
+
+    def _without_private(self, kept: Kept, secret: Hidden) -> Kept:
+        """What was taken without the turns of wholly private prompts, which nobody could tell before."""
+        stored = []
+        for each in kept.stored:
+            items, gone = without(secret, unpack(self.shelf.get(each.name)), each.line_no)
+            if gone:
+                if not rows.knows(self._conn, each.name):
+                    self.shelf.remove([each.name])
+                each = self._store(kept.row, Stretch(each.start, each.stop, each.line_no, items))
+            stored.append(each)
+        tails = [
+            (tail._replace(items=without(secret, tail.items, tail.line_no)[0]), is_open) for tail, is_open in kept.tails
+        ]
+        return kept._replace(stored=stored, tails=tails)
 
     def _fold(self, file_id: int, generation: int) -> None:
         """Let go of what an earlier reading of the file held when the present one holds it too."""
