@@ -88,9 +88,10 @@ def _blank_chunk(conn: Connection, shelf: Shelf, extent: rows.Extent, secret: Hi
         events.failed("archive", error)
         return 0
     if count:
-        name, size = shelf.put(pack(items), origin)
+        holds = any(item.data is not None for item in items)
+        name, size = shelf.put(pack(items), origin) if holds else ("", 0)
         with _joined(conn):
-            chunk_id = rows.put_chunk(conn, name, chunk.raw, size)
+            chunk_id = rows.put_chunk(conn, name, chunk.raw, size) if holds else None
             rows.put_extents(conn, [extent._replace(chunk_id=chunk_id)])
     return count
 
