@@ -31,7 +31,7 @@ def check_key(home: Path) -> None:
         what = _made(conn)
     if what:
         raise IndexerError(
-            f"{home / keyfile.NAME} is missing: {what} with it",
+            f"{home / keyfile.NAME} is missing: a new one is not the key that {what} with",
             "put that file back, from a backup say; if it is gone for good, move index.db away and run `rescan`, "
             "which reads anew what transcripts and the archive hold",
         )
