@@ -20,7 +20,7 @@ _CLIENT = r"(?:mongo[a-z]{0,10}|cqlsh|clickhouse(?:-client)?|influx|couchbase-cl
 _LDAP = r"(?:ldap(?:search|add|modify|delete|whoami|passwd|compare|modrdn)|security|tsql|isql)"
 _STDIN = (
     r"(?:--password-stdin|--with-token|--stdin|\bsudo\s[^\n|]{0,80}?-S\b|chpasswd|--passphrase-fd"
-    r"|\bstdin\b|\blogin\s-|\bcryptsetup\b"
+    r"|\bstdin\b|\blogin\s-|\bcryptsetup\b|\bkinit\s|\bsu\s-"
     r"|\b(?:secrets?|env|variable)[ :](?:set|put|add|create|import)\b)"
 )
 _NAMES = (
@@ -31,7 +31,7 @@ _NAMES = (
 _WORDS = (
     *("sshpass", "mysql", "mariadb", "mycli", "-cli", "mongo", "cqlsh", "clickhouse", "influx", "ldap", "login"),
     *("cypher-shell", "arangosh", "kinit", "nmcli", "security", "tsql", "isql", "sqlcmd", "bcp", "zip", "ipmitool"),
-    *("7z", "rar", "gpg", "openssl", "rabbitmqctl", "net user", "htpasswd"),
+    *("7z", "rar", "gpg", "openssl", "rabbitmqctl", "net use", "htpasswd", "smbclient", "lftp", "password"),
 )
 
 _FETCHING = ("curl ", "wget ", "http ", "https ", "xh ", "lftp ", "curl\n", "curl\\n")
@@ -74,12 +74,14 @@ def _options() -> Iterator[Rule]:
             rf"|(?:7z[arz]?|rar|unrar)\s{_ARGUMENTS}-p"
             rf"|gpg2?\s{_ARGUMENTS}--passphrase[ =]"
             rf"|openssl\s{_ARGUMENTS}(?:-pass(?:in|out)?\s{QUOTES}pass:|-k\s)"
-            rf"|rabbitmqctl\s(?:add_user|change_password)\s\S{{1,64}}\s|net user\s\S{{1,64}}\s"
+            rf"|rabbitmqctl\s(?:add_user|change_password)\s\S{{1,64}}\s|net user\s\S{{1,64}}\s|net use\s{_ARGUMENTS}/user:\S{{1,64}}\s"
+            rf"|smbclient\s{_ARGUMENTS}-U\s[\w./\\-]{{1,64}}%|lftp\s{_ARGUMENTS}-u\s[\w.@-]{{1,64}},"
+            rf"|(?:svn|hg|cvs|wget)\s{_ARGUMENTS}--(?:http-|ftp-)?password[ =]"
             rf"|htpasswd\s-[a-zA-Z]{{0,6}}b[a-zA-Z]{{0,6}}\s\S{{1,200}}\s\S{{1,64}}\s"
             rf"){QUOTED}"
         ),
         rf"{_NAMES}(?:.{{0,240}}[\s\\])?(?:-[pPawk]|--pass|--token|[\"'\\]*pass:)"
-        r"|rabbitmqctl (?:add_user|change_p)|net user |htpasswd -",
+        r"|rabbitmqctl (?:add_user|change_p)|net user? |htpasswd -|smbclient.{0,200}%|lftp.{0,80},|(?:svn|hg|cvs|wget).{0,240}--(?:http-|ftp-)?password",
         _WORDS,
         given,
     )
@@ -121,17 +123,17 @@ def _inputs() -> Iterator[Rule]:
         re.compile(
             rf"{START}(?P<v>(?:config:set|env:set|secrets?[ :](?:set|put|create|add|import)"
             rf"|create\ssecret|create-secret"
-            r"|setenv|dotenv\sset|variables?\s(?:set|--set)|put-parameter|put-secret-value|config\sset)\s"
+            r"|setenv|dotenv\sset|variables?\s(?:set|--set)|put-parameter|put-secret-value|config(?:ure)?\sset|kv\sput|vault\swrite)\s"
             r"(?:[^\n;|&]|(?<=\\)\n){1,2000}+)"
         ),
         r"(?:config:set|env:set|secrets?[ :](?:set|put|create|add|import)|create secret|create-secret"
-        r"|setenv|dotenv set|variables? (?:set|--set)|put-parameter|put-secret-value|config set)\s",
-        ("set ", "secret", "setenv", "put-parameter"),
+        r"|setenv|dotenv set|variables? (?:set|--set)|put-parameter|put-secret-value|config(?:ure)? set|kv put|vault write)\s",
+        ("set ", "kv put", "vault write", "secret", "setenv", "put-parameter"),
         _set_value,
         re.compile(
             rf"(?:(?<![\w-])(?P<name>[A-Za-z_][\w.-]{{0,80}}+)=|\bset\s(?P<key>[\w/:.@-]{{1,80}})\s(?!-)"
             rf"|(?:--from-literal[ =]{QUOTES}[\w.-]{{1,80}}=|--(?:body|value|secret-string"
-            rf"|docker-password)[ =]|\s-b\s))"
+            rf"|docker-password)[ =]|\s-b\s?))"
             rf"{QUOTED}"
         ),
     )

@@ -147,10 +147,38 @@ def assigned(match: re.Match[str]) -> bool:
     upper = match["name"].isupper() and match["sep"] == "="
     if value[:1] in _SIGNS and (upper or is_quoted(match)) and _cases(value) and looks_chosen(value[1:] + "!"):
         return True
+    if _word(match, value):
+        return True
+    if is_quoted(match) and len(value) >= 40 and not re.search(r"\s", value) and len(set(value)) > 20 and _signs(value):
+        return True
     if upper and not is_place(value):
         code = value.isupper() or value.isdigit() or re.search(r"[(){}<>\[\]|]|^[a-z_]+\.[a-z_.]+$", value)
         return len(value) >= 6 and not code
     return len(value) >= 8 and looks_chosen(value)
+
+
+_WORDS = re.compile(
+    r"pass|word|secret|token|(?<!mon)key|user|valid|requir|confirm|enter|strong|weak|short|long|forgot|reset|change|current|old"
+    r"|new|hash|crypt|plain|text|auth|login|string|field|input|label|error|empty|missing|match|prompt|default|none|test",
+    re.IGNORECASE,
+)
+_PASSWORD = re.compile(r"pass(?:word|wd|phrase|code)|pwd", re.IGNORECASE)
+
+
+def _signs(value: str) -> bool:
+    """Signs of many kinds, as frameworks put them into their keys."""
+    return len({c for c in value if not c.isalnum()} - set("-_./:")) >= 4
+
+
+def _word(match: re.Match[str], value: str) -> bool:
+    """A password of words: in quotes that end behind it, or alone on its line as settings have it. What tells of
+    passwords (labels, names of fields) mostly says so."""
+    if not re.fullmatch(r"[a-z]{10,40}", value) or not _PASSWORD.fullmatch(match["name"]) or _WORDS.search(value):
+        return False
+    text, end = match.string, match.end("v")
+    before = re.split(r"\n|\\+n", text[max(0, match.start() - 80) : match.start()])[-1]
+    alone = text[end : end + 1] in ("", "\n", "\r", "\\") and re.fullmatch(r"[\s\w.→:|-]*", before)
+    return (is_quoted(match) and text[end : end + 1] in ('"', "'", "\\")) or (match["sep"] in ":=" and bool(alone))
 
 
 def login(match: re.Match[str]) -> bool:

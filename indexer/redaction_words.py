@@ -172,6 +172,7 @@ def _environment(match: re.Match[str]) -> bool:
 
 
 _LT, _GT = r"(?:<|&lt;|\\{1,8}u003c)", r"(?:>|&gt;|\\{1,8}u003e)"
+_OPEN, _SHUT = r"\\{0,8}[\"']", r"\\{0,8}[\"']"
 _TAB = r"(?:\t|\\{1,8}t)"
 
 
@@ -286,10 +287,10 @@ def _elements() -> Iterator[Rule]:
     yield Rule(
         "cookie",
         re.compile(
-            rf"(?i:{START}(?:set-)?cookies?2?{QUOTES}\]?\s{{0,4}}[:=,]\s{{0,4}}{QUOTES}|\s(?:-b|--cookie)[ =]{QUOTES})"
+            rf"(?i:{START}(?:set-)?cookies?2?{QUOTES}\]?\s{{0,4}}[:=,]\s{{0,4}}\[?{QUOTES}|\s(?:-b|--cookie)[ =]{QUOTES})"
             r"(?P<v>[\w!#$%&*+.^|~-]{1,80}+=[^\r\n\"'`\\]{1,8192}+)"
         ),
-        r"(?:(?i:cookies?2?)|-b)[\"'\\\] :=,].{0,90}=",
+        r"(?:(?i:cookies?2?)|-b)[\"'\\\] :=,\[].{0,90}=",
         ("cookie", "-b "),
         _cookie,
         re.compile(r"(?:(?<![\w-])|(?<=\\[nrt]))(?P<name>[\w!#$%&*+.^|~-]{1,80}+)=(?P<v>[^\s;,\"'\\]{6,}+)"),
@@ -306,8 +307,84 @@ def _elements() -> Iterator[Rule]:
     )
 
 
+def _code() -> Iterator[Rule]:
+    """Secrets in statements of programs, of SQL and of settings that have a form of their own."""
+    yield Rule(
+        "password-hash",
+        re.compile(
+            r"\$(?:apr1|1|2[abxy]|5|6|7|y|argon2(?:id?|d)?|scrypt|pbkdf2[a-z0-9-]{0,10})\$[A-Za-z0-9./$=,+-]{20,}+"
+        ),
+        r"\$(?:apr1|1|2[abxy]|5|6|7|y|argon2(?:id?|d)?|scrypt|pbkdf2[a-z0-9-]{0,10})\$[A-Za-z0-9./$=,+-]{20}",
+        ("$",),
+    )
+    yield Rule(
+        "app-key",
+        re.compile(r"(?<![A-Za-z0-9])base64:(?P<v>[A-Za-z0-9+/]{42,88}+={0,2})(?![A-Za-z0-9+/])"),
+        r"base64:[A-Za-z0-9+/]{42}",
+        ("base64:",),
+    )
+    yield Rule(
+        "sql-password",
+        re.compile(
+            rf"(?i:identified\s{{1,4}}(?:with\s\S{{1,40}}\s)?by\s{{1,4}}|(?:with|encrypted)\s{{1,4}}password\s{{1,4}}){_OPEN}(?P<v>[^'\"\\\n]{{3,200}}+)"
+        ),
+        r"(?i)(?:identified\s.{0,60}by|(?:with|encrypted)\s+password)[\s\\]",
+        ("identified", "password"),
+        given,
+    )
+    yield Rule(
+        "code-password",
+        re.compile(
+            rf"(?:set(?:Db)?Pass(?:word|phrase)\(\s{{0,4}}|SecureString\s{{1,4}}(?:-String\s)?|auth=\(\s{{0,4}}{_OPEN}[^'\"\\\n]{{1,80}}+{_SHUT},\s{{0,4}}"
+            rf"|\.login\(\s{{0,4}}{_OPEN}[^'\"\\\n]{{1,80}}+{_SHUT},\s{{0,4}}|requirepass\s{{1,4}}|masterauth\s{{1,4}}"
+            rf"|-(?:store|key|src|dest)(?:store)?pass\s{{1,4}}|(?:FormData|-F|--form)\s{_OPEN}password="
+            rf"|name={_OPEN}passw(?:or)?d{_SHUT}(?:[\r\n]|{BREAK}){{2,4}}+|(?:psk|wpa_passphrase)\s{{0,2}}[=:]\s{{0,2}}{_OPEN}"
+            rf"|define\(\s{{0,4}}{_OPEN}\w{{0,40}}(?:PASS(?:WORD|WD)?|SECRET|TOKEN|_KEY){_SHUT},\s{{0,4}}"
+            rf"|variable\s{_OPEN}\w{{0,40}}(?:password|secret|token|_key){_SHUT}\s{{0,4}}\{{[^{{}}]{{0,200}}?\bdefault\s{{1,20}}=\s{{1,4}}"
+            rf"|(?:ssh|become|sudo|db|user|smtp|mail|ftp|root)_pass\s{{0,2}}[=:]\s{{0,2}}"
+            rf"|(?:set\s-[gUx]{{1,3}}|ENV)\s[A-Z0-9_]{{0,40}}(?:PASS(?:WORD|WD)?|SECRET|TOKEN|_KEY)\s"
+            rf")[\"'\\]{{0,8}}(?P<v>{VALUE}{{4,200}}+)"
+        ),
+        r"(?:Pass(?:word|phrase)\(|SecureString\s|auth=\(|\.login\(|requirepass\s|masterauth\s|pass\s|password=|psk|wpa_passphrase"
+        r"|passw(?:or)?d[\"'\\]+[rn]|passw(?:or)?d[\"'\\]*[\r\n]|(?:set\s-[gUx]{1,3}|ENV)\s[A-Z0-9_]{0,40}(?:PASS|SECRET|TOKEN|KEY)|define\(|variable\s|(?:ssh|become|sudo|db|user|smtp|mail|ftp|root)_pass)",
+        (
+            "pass",
+            "securestring",
+            "auth=(",
+            ".login(",
+            "masterauth",
+            "psk",
+            "define(",
+            "variable",
+            "secret",
+            "token",
+            "_key",
+        ),
+        lambda match: given(match) and not re.search(r"[(){}<>\[\]]|^\w+\.\w+$", match["v"].rstrip(",;)")),
+    )
+    yield Rule(
+        "query-secret",
+        re.compile(
+            r"[?&](?:key|api_?key|access_token|token|client_secret|sig|signature|secret|auth)=(?P<v>[A-Za-z0-9_.~%-]{20,}+)"
+        ),
+        r"[?&](?:key|api_?key|access_token|token|client_secret|sig|signature|secret|auth)=[A-Za-z0-9_.~%-]{20}",
+        ("key=", "token=", "secret=", "sig=", "signature=", "auth="),
+        lambda match: mixed(match) and not is_place(match["v"]),
+    )
+    yield Rule(
+        "pgpass-password",
+        re.compile(
+            r"(?<![\w.:])[\w.*-]{1,100}+:(?:543[0-9]|6432|\*):[\w*-]{1,60}+:[\w*-]{1,60}+:(?P<v>[^\s:\"'\\]{3,200}+)"
+        ),
+        r":(?:543[0-9]|6432|\*):[A-Za-z0-9_*-]{1,60}:[A-Za-z0-9_*-]{1,60}:",
+        (":543", ":6432", ":*:"),
+        given,
+    )
+
+
 def around() -> Iterator[Rule]:
     """Every rule of this module."""
+    yield from _code()
     yield from _files()
     yield from _elements()
     yield from _words()
