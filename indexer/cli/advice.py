@@ -72,7 +72,14 @@ def advice(found: State, home: str | None = None) -> list[Advice]:
     which the commands then need too."""
     verdict = health(found)
     first = [Advice(f"service-{verdict.state}", verdict.message, verdict.command)] if verdict.command else []
-    every = [*first, *_of_files(found), *_of_memory(found), *_of_vectors(found), *_of_service(found)]
+    every = [
+        *first,
+        *_of_files(found),
+        *_of_memory(found),
+        *_of_budget(found),
+        *_of_vectors(found),
+        *_of_service(found),
+    ]
     return every if home is None else [one._replace(command=_at(one.command, home)) for one in every]
 
 
@@ -114,6 +121,19 @@ def _of_memory(found: State) -> Iterator[Advice]:
         yield Advice("forgetting", "something forgotten is not all gone yet", "transcript-indexer rescan")
     if found.archive_full:
         yield Advice("archive-full", "the archive is full", "transcript-indexer archive status")
+
+
+def _of_budget(found: State) -> Iterator[Advice]:
+    """Of a model that words anew what the rules have found: nothing is lost while it waits."""
+    said = found.budget
+    for one in said["paused"]:
+        provider = one_line(one["provider"])
+        message = f"{provider} is not asked until {one_line(one['until'])}: {one_line(one['message'])}"
+        yield Advice("model-paused", message, f"transcript-indexer compress --provider {shlex.quote(provider)}")
+    spent = [name for name in ("calls", "tokens") if 0 < said[f"{name}_limit"] <= said[f"{name}_today"]]
+    if spent:
+        raised = " or ".join(f"compress.daily_{name}" for name in spent)
+        yield Advice("budget-spent", "the model's budget of today is spent", f"wait until 00:00 UTC, or raise {raised}")
 
 
 def _of_vectors(found: State) -> Iterator[Advice]:

@@ -22,8 +22,9 @@ Each result has an id, as prompt:12. `show ID` prints it whole, `timeline ID` wh
 """
 PRIVACY = """\
 Everything stays on this machine. No network connection is opened and no token is spent, unless your
-settings name a service: `vectors.url`. Transcripts are only read, and the folder of the memory is
-for you alone (mode 0700). Nothing in it is encrypted.
+settings name a service (`compress.provider`, `vectors.url`) or you do (`compress --provider`).
+Transcripts are only read, and the folder of the memory is for you alone (mode 0700). Nothing in it is
+encrypted.
 
 Secrets are taken out before anything is stored: keys and tokens of known forms, passwords in URLs,
 headers and assignments, private keys, what stands between <private> and </private>, and the content
@@ -62,7 +63,8 @@ alone are searched and a note says so. `vectors.store = "none"` switches all of 
 COMPRESS = """\
 When a turn is finished it becomes observations: what was committed, edited, repaired, found out and
 decided. Rules make them from what stands in the transcript: no model, no token, no network. `rescan`
-and `watch` do it by themselves; the same history always gives the same memory.
+and `watch` do it by themselves; the same history always gives the same memory. A model may word them
+anew, if you ask for it (`compress.provider`), within `compress.daily_calls` and `compress.daily_tokens`.
 
   transcript-indexer compress --dry-run      what is left to do
   transcript-indexer observations --project .
@@ -119,6 +121,22 @@ in the folder `archive` of the memory.
 At `archive.max_mb` nothing more is archived and nothing is deleted. `rescan --rebuild` makes the whole
 memory anew from transcripts and archive, and loses nothing.
 """
+WEB = """\
+  transcript-indexer web --open
+
+The memory in your browser while it runs: search, sessions, projects, numbers and health. It listens on this
+machine alone and wants the token that stands in the address it prints; other users of the machine and
+pages of other sites get nothing. `--socket PATH` has it listen on a Unix socket instead.
+"""
+IMPORT = """\
+  transcript-indexer import claude-mem                 the observations of claude-mem, which is only read
+  transcript-indexer export --output memory.jsonl      there
+  transcript-indexer import memory.jsonl               here; a copy of its index.db does as well
+
+Nothing stands twice, however often and in whatever order; what was forgotten stays forgotten, and what is
+imported is redacted again. `export SESSION` writes one session as Markdown, with `--format html` as a page.
+`backup FILE` copies the memory while it is written to.
+"""
 TROUBLESHOOTING = """\
   transcript-indexer doctor          what is wrong, and for each thing what to do
   transcript-indexer status          how far it has come, how it is, and the next command to run
@@ -143,6 +161,8 @@ TOPICS = {
     "vectors": ("finding by meaning", VECTORS),
     "service": ("keeping it up to date by itself", SERVICE),
     "mcp": ("Claude's own access", MCP),
+    "web": ("the page in your browser", WEB),
+    "import": ("from claude-mem or another machine, and to one", IMPORT),
     "config": ("settings", CONFIG),
     "troubleshooting": ("when something is wrong", TROUBLESHOOTING),
 }
