@@ -30,6 +30,7 @@ from indexer.sources.base import Source
 from indexer.store import health, soundness
 from indexer.store.connection import OURS, Connection, database_path, writer_alive
 from indexer.store.reads import counts, reading
+from indexer.worker.report import gaps
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 DAY = 86_400
@@ -62,6 +63,8 @@ class Patient:
     platform: str = sys.platform
     now: float = field(default_factory=time.time)
     mounts: Path = Path("/proc/self/mounts")
+    vectors: Callable[[], Mapping[str, Any]] | None = None
+    """Tells the state of vectors; None when they are switched off."""
 
     def __post_init__(self) -> None:
         self.roots = self.config.roots or default_roots(self.env)
@@ -361,11 +364,30 @@ def _unit(patient: Patient) -> Iterator[Finding]:
         yield Finding("unit", OK, f"the service runs {program}")
 
 
+def _vectors(patient: Patient) -> Iterator[Finding]:
+    """Whether every row can be found by meaning. What is merely not done yet is no problem while somebody does it,
+    or before anybody has begun."""
+    if patient.vectors is None:
+        return
+    state = patient.vectors()
+    going_on = state["worker"] or writer_alive(patient.config.home) is not None or not state["begun"]
+    found = gaps(state)
+    for gap in found:
+        late = gap.kind == "behind" and going_on
+        yield Finding(_OF_VECTORS[gap.kind], NOTE if late else PROBLEM, gap.message, gap.remedy)
+    if not found:
+        yield Finding("vectors", OK, f"all {state['rows']:,} rows can be found by meaning")
+
+
+_OF_VECTORS = {
+    "blocked": "vectors", "index": "vectors", "package": "vectors-package", "behind": "vectors-behind",
+}  # fmt: skip
 _OUTSIDE = (_roots, _permissions, _disk)
 _INSIDE = (_sound, _known_files)
-_AFTER = (_cleanup, _behind, _watcher, _unit)
+_AFTER = (_cleanup, _behind, _vectors, _watcher, _unit)
 KINDS = (
     *("roots", "unreadable", "permissions", "disk-space", "network-filesystem", "memory", "integrity", "full-text"),
-    *("dead-letters", "settings-file", "deleted-soon", "behind", "no-watcher", "hung", "polling", "unit"),
+    *("dead-letters", "settings-file", "deleted-soon", "behind", "vectors", "vectors-package", "vectors-behind"),
+    *("no-watcher", "hung", "polling", "unit"),
 )
 """Every kind of finding, in the order of README's Troubleshooting."""

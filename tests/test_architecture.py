@@ -33,7 +33,7 @@ FLOORS = (
     ("config",),
     ("redaction_key",),
     ("store",),
-    ("embedders",),
+    ("embedders", "obstacles"),
     ("sources", "files", "compressors", "vectors", "worker.wire", "worker.client"),
     ("dedup", "query", "documents", "units", "archive", "fusion"),
     ("ranking",),

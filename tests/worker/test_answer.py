@@ -74,7 +74,7 @@ def test_among_some_rows_the_scan_answers(meaning: Meaning, many: list[int]) -> 
 def test_an_index_that_is_behind_is_not_asked(
     meaning: Meaning, many: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(meaning.vectors), "coverage_gap", lambda *_: True)
+    monkeypatch.setattr(type(meaning.vectors), "unindexed_rows", lambda *_: None)
     assert find(meaning).via == ["exact"]
 
 

@@ -102,7 +102,7 @@ def test_searches_of_one_moment_start_one_worker(meaning: Meaning, started: list
 
 def test_one_that_never_came_up_is_started_again_after_a_while(meaning: Meaning, started: list[Path]) -> None:
     ask(meaning.home, "shed", Filters())
-    marker = folder(meaning.home) / client._MARKER
+    marker = folder(meaning.home) / wire.STARTING
     os.utime(marker, (time.time() - client._STARTING - 1,) * 2)
     ask(meaning.home, "shed", Filters())
     assert started == [meaning.home] * 2

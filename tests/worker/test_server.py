@@ -20,7 +20,8 @@ from indexer.errors import Busy, IndexerError
 from indexer.store.filters import Filters
 from indexer.store.vectors import folder
 from indexer.worker import client, wire
-from indexer.worker.server import REST_SECONDS, STUCK, STUCK_SECONDS, Lock, Worker, listen
+from indexer.worker.conversation import REST_SECONDS
+from indexer.worker.server import STUCK, STUCK_SECONDS, Lock, Worker, listen
 
 
 @pytest.fixture
