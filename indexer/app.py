@@ -210,8 +210,10 @@ def vector_state(config: Config) -> dict[str, Any]:
         "indexed": config.vectors_store == "chroma",
         "begun": vectors is not None,
     }
-    state |= {"trouble": obstacle(folder(config.home)), "worker": client.alive(config.home)}
-    return state | (_said(config.home) if state["worker"] else {})
+    there, worker = obstacle(folder(config.home)), client.alive(config.home)
+    inside = obstacle(folder(config.home) / report.INDEX, deep=True) if state["indexed"] and not there else None
+    state |= {"blocked": there or inside, "worker": worker} | (_said(config.home) if worker and not there else {})
+    return state | ({"trouble": there or inside} if there or inside else {})
 
 
 def _said(home: Path) -> dict[str, Any]:
@@ -271,13 +273,14 @@ def _parts(config: Config, ours: Callable[[], bool]) -> Any:
 def _assembled(config: Config, vectors: Any, ours: Callable[[], bool]) -> Any:
     from indexer.store.vectors import folder  # noqa: PLC0415  as above
     from indexer.sync import Arm, Sync  # noqa: PLC0415  as above
+    from indexer.worker.report import INDEX  # noqa: PLC0415  as above
     from indexer.worker.server import Parts  # noqa: PLC0415  as above
 
     arms = [Arm(spec(arm, config)) for arm in config.vectors_models]
     wanted = {arm.spec.model for arm in arms}
     known = {one.model: one for one in map(spec, _EMBEDDERS)}
     old = [Arm(known[model]) for model in vectors.models() if model in known and model not in wanted]
-    chroma = folder(config.home) / "chroma"
+    chroma = folder(config.home) / INDEX
 
     def open_index(generation: int) -> Any:
         return import_module("indexer.vectors.chroma").Chroma(chroma / str(generation))

@@ -158,11 +158,17 @@ class Sync:
 
     def sweep(self) -> None:
         """Look at every row again, and at the index, whatever was seen before."""
-        self._seen = self._swept = -1
-        self._look_at = self._sweep_at = self._check_at = self._index_at = float("-inf")
+        self.look_again()
+        self._check_at = self._index_at = float("-inf")
         self._wanted_at = self._clock()
         for arm in self.arms:
             arm.retry_at = float("-inf")
+
+    def look_again(self) -> None:
+        """Look at every row again: a piece of work failed, and what it had in hand was not written."""
+        self._windows.clear()
+        self._seen = self._swept = -1
+        self._look_at = self._sweep_at = float("-inf")
 
     # -- rows ----------------------------------------------------------------------------------------
 

@@ -117,7 +117,8 @@ def _vectors(settings: Config) -> dict[str, Any] | None:
         return None
     state = app.vector_state(settings)
     index = (state.get("index") or {}).get("trouble")
-    wrong = [f"{state['trouble'][0]} ({state['trouble'][1]})"] if state["trouble"] else []
+    trouble = state.get("trouble")
+    wrong = [f"{trouble[0]} ({trouble[1]})"] if trouble else []
     wrong += [f"not installed: {', '.join(state['missing'])}"] if state["missing"] else []
     return state | {"trouble": "; ".join([*wrong, *([index] if index else [])]) or None}
 

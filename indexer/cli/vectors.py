@@ -40,9 +40,9 @@ def status(args: Namespace, out: Output) -> int:
     if settings is None:
         return _off(out)
     state = app.vector_state(settings)
-    if not state["trouble"] or state["worker"]:
+    if not state["blocked"]:
         try:
-            state |= {"trouble": None} | _ordered(settings.home, "check", READY_SECONDS)
+            state |= _ordered(settings.home, "check", READY_SECONDS)
         except Unreachable as error:
             state |= {"trouble": (error.message, error.hint)}
     lacking = gaps(state)

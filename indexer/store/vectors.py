@@ -425,11 +425,11 @@ class Vectors:
 def at_rest(home: Path) -> Vectors | None:
     """The vectors for reading alone, None when there are none that can be read."""
     file = path(home)
-    if not file.is_file():
-        return None
     try:
+        if not file.is_file():
+            return None
         conn = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=1)
         conn.execute("SELECT 1 FROM models LIMIT 1")
-    except sqlite3.Error:
+    except (sqlite3.Error, OSError):
         return None
     return Vectors(conn)

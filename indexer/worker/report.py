@@ -21,6 +21,8 @@ SYNC, REBUILD = (
     "`transcript-indexer vectors sync`",
     "it is mended by itself; `transcript-indexer vectors rebuild` waits",
 )
+INDEX = "chroma"
+"""The index's folder, in that of vectors."""
 NAMED = 10
 """Differences that are named, of each kind and model."""
 
@@ -72,7 +74,8 @@ def gaps(state: Mapping[str, Any]) -> list[Gap]:
     if lacking:
         found.append(Gap("package", f"not installed: {', '.join(lacking)}", f"`pip install {' '.join(lacking)}`"))
     said = [(f"{arm['arm']} does not take part: ", arm.get("trouble"), SYNC) for arm in state["arms"]]
-    said.append(("", (state.get("index") or {}).get("trouble"), REBUILD))
+    index = (state.get("index") or {}).get("trouble") or ""
+    said.append(("", index, REBUILD if "rebuilt" in index else "mend that; it is opened again within a minute"))
     for who, trouble, remedy in said:
         if trouble and not any(name in trouble for name in lacking):
             found.append(Gap("package" if who else "index", f"{who}{trouble}", remedy))

@@ -37,7 +37,7 @@ from indexer.worker.client import WARMING, blocked
 from indexer.worker.conversation import REST_SECONDS, beat, converse, seen, told
 from indexer.worker.report import compared, progress, report
 
-RETRY_SECONDS = 5.0
+RETRY_SECONDS = 10.0
 SETTLE_SECONDS = 5.0
 """What can be done in this time is done before the index is held against SQLite."""
 STUCK_SECONDS = 60.0
@@ -198,6 +198,7 @@ class Worker:
             if self._trouble is None:
                 events.failed("vectors", error)
             self._trouble = seen(self._home, error)
+            self._sync.look_again()
             return False
         self._trouble = None
         return worked
