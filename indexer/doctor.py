@@ -373,15 +373,16 @@ def _vectors(patient: Patient) -> Iterator[Finding]:
     going_on = state["worker"] or writer_alive(patient.config.home) is not None or not state["begun"]
     found = gaps(state)
     for gap in found:
-        late = gap.kind == "behind" and going_on
-        yield Finding(_OF_VECTORS[gap.kind], NOTE if late else PROBLEM, gap.message, gap.remedy)
+        if gap.kind == "behind":
+            yield Finding("vectors-behind", NOTE if going_on else PROBLEM, gap.message, gap.remedy)
+        elif gap.kind == "package":
+            yield Finding("vectors-package", PROBLEM, gap.message, gap.remedy)
+        else:
+            yield Finding("vectors", PROBLEM, gap.message, gap.remedy)
     if not found:
         yield Finding("vectors", OK, f"all {state['rows']:,} rows can be found by meaning")
 
 
-_OF_VECTORS = {
-    "blocked": "vectors", "index": "vectors", "package": "vectors-package", "behind": "vectors-behind",
-}  # fmt: skip
 _OUTSIDE = (_roots, _permissions, _disk)
 _INSIDE = (_sound, _known_files)
 _AFTER = (_cleanup, _behind, _vectors, _watcher, _unit)

@@ -346,6 +346,55 @@ def entries() -> list[str]:
     return re.findall(r"^\| `([a-z-]+)` \|", told, re.MULTILINE)
 
 
+# --- vectors
+
+SOUND: dict[str, Any] = {"rows": 2, "taken_in": 2, "arms": [], "worker": False, "begun": True}
+
+
+def vectors(home: Path, claude: Path, **more: Any) -> list[Finding]:
+    found = look(home, claude, vectors=lambda: SOUND | more)
+    return [finding for finding in found if finding.kind.startswith("vectors")]
+
+
+def test_rows_that_can_all_be_found_by_meaning_are_well(home: Path, claude: Path) -> None:
+    assert vectors(home, claude) == [Finding("vectors", OK, "all 2 rows can be found by meaning")]
+
+
+def test_vectors_that_are_switched_off_are_no_matter(home: Path, claude: Path) -> None:
+    assert not [finding for finding in look(home, claude) if finding.kind.startswith("vectors")]
+
+
+def test_a_folder_of_vectors_that_cannot_be_used_is_a_problem(home: Path, claude: Path) -> None:
+    (found,) = vectors(home, claude, trouble=("it is no folder", "move it away"))
+    assert found == Finding("vectors", PROBLEM, "it is no folder", "move it away")
+
+
+def test_an_index_that_is_being_rebuilt_is_a_problem(home: Path, claude: Path) -> None:
+    (found,) = vectors(home, claude, index={"trouble": "the vector index is being rebuilt"})
+    assert (found.kind, found.level) == ("vectors", PROBLEM)
+
+
+def test_a_package_that_is_missing_is_a_problem(home: Path, claude: Path) -> None:
+    (found,) = vectors(home, claude, missing=["chromadb"])
+    assert found == Finding("vectors-package", PROBLEM, "not installed: chromadb", "`pip install chromadb`")
+
+
+@pytest.mark.parametrize(("more", "level"), [({}, PROBLEM), ({"worker": True}, NOTE), ({"begun": False}, NOTE)])
+def test_rows_without_vectors_are_a_problem_unless_somebody_is_at_it(
+    home: Path, claude: Path, more: dict[str, Any], level: str
+) -> None:
+    (found,) = vectors(home, claude, taken_in=1, **more)
+    assert (found.kind, found.level) == ("vectors-behind", level)
+    assert "vectors sync" in found.remedy
+
+
+def test_with_a_service_they_are_none(home: Path, claude: Path) -> None:
+    lock = WriterLock(home)
+    (found,) = vectors(home, claude, taken_in=1)
+    lock.release()
+    assert found.level == NOTE
+
+
 def test_every_kind_of_finding_has_its_entry_in_the_readme() -> None:
     assert entries() == list(doctor.KINDS)
 

@@ -44,7 +44,7 @@ STUCK_SECONDS = 60.0
 STUCK = 70
 COUNT_SECONDS = 3.0
 _WAITING = "{many:,} rows have no vectors of {arm} yet: those were found by keywords alone"
-_LOOKING = "what was stored lately is still being looked through: it was found by keywords alone"
+LOOKING = "what was stored lately is still being looked through: it was found by keywords alone"
 _PARTLY = "{}, so only keywords were searched; see `transcript-indexer vectors status`"
 _LOCK_TRIES, _LOCK_PAUSE = 10, 0.05
 _BACKLOG = 64
@@ -299,7 +299,7 @@ class Worker:
             if waiting := vectors.coverage_waiting(arm.spec.model) if vectors else 0:
                 return _WAITING.format(many=waiting, arm=arm.spec.arm)
         if not all(arm.whole for arm in arms) or not self._sync.swept:
-            return _LOOKING
+            return LOOKING
         return ""
 
     def _deeds(self) -> dict[object, Callable[[], None]]:

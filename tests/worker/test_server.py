@@ -229,7 +229,7 @@ def full(meaning: Meaning) -> None:
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    meaning.sync.vectors.take_in = fail  # type: ignore[method-assign]
+    meaning.sync.vectors.take_in = fail  # type: ignore[method-assign, assignment]
 
 
 def test_a_full_disk_ends_nothing_and_is_told_of_until_there_is_room(meaning: Meaning) -> None:
