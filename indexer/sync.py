@@ -126,6 +126,7 @@ class Sync:
 
     def load(self) -> None:
         """Put all vectors there are into the scan."""
+        self.scan.reserve(self.vectors.documents())
         places = self.vectors.places()
         while block := list(islice(places, 4096)):
             self._scan_block([], block)

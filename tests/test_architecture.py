@@ -22,7 +22,7 @@ ROOT = TESTS.parent
 # stands for the module or package, and for all in it that is not named itself: the Protocol of a seam
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
-    ("errors", "failpoints", "logfile", "metrics", "notify", "status_file"),
+    ("errors", "failpoints", "logfile", "metrics", "notify", "status_file", "trim"),
     ("control", "keyfile"),
     ("records", "text", "condition"),
     ("git_files", "sources.base", "compressors.base"),

@@ -404,6 +404,10 @@ class Vectors:
         """How many rows wait for the model."""
         return int(self._conn.execute("SELECT count(*) FROM waiting WHERE model = ?", (model,)).fetchone()[0])
 
+    def documents(self) -> int:
+        """Documents of the rows taken in."""
+        return int(self._conn.execute("SELECT count(*) FROM documents").fetchone()[0])
+
     def rows(self) -> int:
         """Rows taken in."""
         return int(self._conn.execute("SELECT count(*) FROM vector_sync").fetchone()[0])

@@ -57,6 +57,10 @@ class Scan(Protocol):
         """Documents held."""
         ...
 
+    def reserve(self, documents: int) -> None:
+        """Make room for so many documents in all, which are about to come."""
+        ...
+
     def replace(self, rows: Iterable[int], places: Iterable[Place], vectors: Mapping[str, Mapping[int, bytes]]) -> None:
         """Hold these documents (vectors: model -> document id -> vector) for these rows, and no others."""
         ...

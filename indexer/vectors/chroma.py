@@ -15,7 +15,6 @@ chromadb caches a client by its path and would write to a deleted file.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import math
@@ -31,6 +30,7 @@ from typing import Any
 from indexer.embedders.base import unpacked
 from indexer.obstacles import Obstacle, obstacle
 from indexer.store.vectors import Entry
+from indexer.trim import trim
 from indexer.vectors.base import IndexBlocked, IndexBusy, IndexDamaged, IndexMissing
 
 _PAGE = 5_000
@@ -155,8 +155,7 @@ class Chroma:
         if closing is not None:
             with self._guarded(self._written):
                 closing()
-        with suppress(OSError, AttributeError):  # glibc keeps what was freed unless told
-            ctypes.CDLL(None).malloc_trim(0)
+        trim()
 
 
 @contextmanager

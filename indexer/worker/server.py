@@ -31,6 +31,7 @@ from indexer.obstacles import Obstacle
 from indexer.store.connection import prepare_home, translated
 from indexer.store.vectors import Vectors, at_rest, folder
 from indexer.sync import Arm, Sync
+from indexer.trim import trim
 from indexer.worker import wire
 from indexer.worker.answer import Answers, Found, Question, as_json
 from indexer.worker.client import WARMING, blocked
@@ -152,6 +153,7 @@ class Worker:
                 self._beat()
                 arm.load(self._clock())
                 self._is_warm()
+                trim()  # what it took to load the model
             while not self.stop.is_set():
                 self._turn()
         except Exception as error:
