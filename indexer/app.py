@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
@@ -290,6 +291,8 @@ def _assembled(config: Config, vectors: Any, ours: Callable[[], bool]) -> Any:
             import_module("indexer.vectors.chroma").clear(chroma / str(generation))
         else:
             shutil.rmtree(chroma / "damaged", ignore_errors=True)
+            if (chroma / "damaged").exists():
+                raise OSError(errno.EACCES, "it cannot be deleted", str(chroma / "damaged"))
 
     sync = Sync(
         config.home,

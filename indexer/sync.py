@@ -461,12 +461,15 @@ class Sync:
 
     def forget(self) -> None:
         """What the memory does not hold any more leaves the vectors now, and the index with all its files:
-        its own deletions leave the bytes where they are. Filled again from SQLite afterwards."""
+        its own deletions leave the bytes where they are. Filled again from SQLite afterwards. Raises OSError when
+        files cannot be deleted."""
         self.sweep()
         while not self.swept and self._find(self._clock()):
             self.beat()
         if self._open_index is not None:
+            number = self.generation
             self.lose_index()
+            self._set_aside(number)  # raises, where the first time it was only noted
             self._set_aside(0)
         self.vectors.scrub()
 

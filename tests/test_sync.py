@@ -508,7 +508,18 @@ def test_forgetting_leaves_no_vector_and_no_old_index(meaning: Meaning) -> None:
     meaning.memory.conn.execute("DELETE FROM search_texts")
     meaning.sync.forget()
     assert meaning.vectors.coverage(MODEL, False)[:3] == (0, 0, 0)
-    assert meaning.aside == [1, 0]
+    assert meaning.aside == [1, 1, 0]
+
+
+def test_forgetting_what_cannot_be_deleted_is_no_success(meaning: Meaning) -> None:
+    def fail(_: int) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.sync._set_aside = fail
+    with pytest.raises(PermissionError):
+        meaning.sync.forget()
 
 
 def test_killed_at_any_piece_of_work_the_next_process_finishes(tmp_path: Path) -> None:

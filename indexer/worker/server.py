@@ -190,8 +190,11 @@ class Worker:
         try:
             with translated():
                 while self._orders:
-                    self._orders.pop(0)()
-                    self._done += 1
+                    deed = self._orders.pop(0)
+                    try:
+                        deed()
+                    finally:
+                        self._done += 1  # whoever waits looks first whether there is trouble
                 worked = self._sync.step()
                 self._count()
         except CorruptDatabase:

@@ -262,6 +262,16 @@ def test_with_room_again_it_goes_on(meaning: Meaning) -> None:
     meaning.in_step()
 
 
+def test_an_order_that_fails_is_carried_out_all_the_same_and_told_of(meaning: Meaning) -> None:
+    one = worker(meaning)
+    meaning.memory.prompt("paint the shed")
+    full(meaning)
+    number = say(one, op="check")["order"]
+    rest(one)
+    state = say(one, op="status")
+    assert (state["done"], state["trouble"][0]) == (number, "the disk is full")
+
+
 def test_an_order_is_the_next_try(meaning: Meaning) -> None:
     one = worker(meaning)
     one._trouble = IndexerError("the disk is full", "make room")
