@@ -194,6 +194,23 @@ def test_one_that_has_no_time_is_not_said_to_be_loading(meaning: Meaning, starte
     assert "had no time to answer" in note
 
 
+def test_who_waits_is_answered_within_the_longer_of_both_times(
+    meaning: Meaning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, given = [100.0], list[float]()
+
+    def warming(_: Path, __: object, timeout: float) -> dict[str, object]:
+        given.append(timeout)
+        now[0] += 0.4
+        return {"arms": {}, "via": [], "notes": [WARMING]}
+
+    monkeypatch.setattr(client, "request", warming)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    assert ask(meaning.home, "shed", Filters(), wait=1.0, timeout=1.5).notes == (WARMING,)
+    assert given == pytest.approx([1.5, 1.1, 0.7])
+
+
 def test_who_has_time_waits_until_it_is_warm(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
     row = meaning.memory.prompt("paint the shed")
     made = worker(meaning)
