@@ -331,3 +331,11 @@ def test_at_rest_there_may_be_nothing_to_read(tmp_path: Path, content: bytes | N
         folder(tmp_path).mkdir()
         path(tmp_path).write_bytes(content)
     assert at_rest(tmp_path) is None
+
+
+def test_what_cannot_be_looked_into_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", fail)
+    assert at_rest(tmp_path) is None
