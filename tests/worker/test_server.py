@@ -250,6 +250,7 @@ def test_a_full_disk_ends_nothing_and_is_told_of_until_there_is_room(meaning: Me
 def test_with_room_again_it_goes_on(meaning: Meaning) -> None:
     one = worker(meaning)
     one.warm.set()
+    meaning.settle()
     meaning.memory.prompt("paint the shed")
     full(meaning)
     while one._trouble is None:
