@@ -261,6 +261,7 @@ def test_with_room_again_it_goes_on(meaning: Meaning) -> None:
         meaning.now += 3
         rest(one)
     assert (say(one, op="status")["trouble"], ask(one)["notes"]) == (None, [])
+    assert meaning.vectors.rows() == 1
     meaning.in_step()
 
 
