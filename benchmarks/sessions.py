@@ -4,9 +4,10 @@
 
 The sessions are written for the run, as transcripts that are then read as any others: for each topic of
 tests/fixtures/retrieval a prompt that half remembers it, work on other matters, the question, and an answer that
-says what was found; its title is the query. Between them stand sessions about other matters, and those of
-TREE (a tree of shared/bench/gen.py), if given. Methods as in retrieval.py; `every word` is what a plain
-full-text search does.
+says what was found. Queries are its titles: as a person noted the matter (few words of which stand in the session),
+and as a model calls a session that it has read (titles.txt). Between them stand sessions about other matters,
+and those of TREE (a tree of shared/bench/gen.py), if given. Methods as in retrieval.py; `every word` is what a
+plain full-text search does.
 """
 
 from __future__ import annotations
@@ -131,6 +132,27 @@ def vectors(conn: Connection, arm: str, cache: Path | None) -> Vectors:
     return Vectors(arm, pieces_of(embeddable.rows(conn, wanted), arm), cache)
 
 
+def methods(conn: Connection, models: str, cache: Path | None) -> Iterator[tuple[str, Callable[[str], Sequence[str]]]]:
+    """Each method's name and how it finds sessions."""
+    yield "every word", grouped(conn, None, every=True)
+    yield "lexical", grouped(conn, None)
+    have = {arm: vectors(conn, arm, cache) for arm in installed([name for name in models.split(",") if name in NAMES])}
+    for chosen in [*([arm] for arm in have), *([list(have)] if len(have) > 1 else [])]:
+        name = f"ours ({' + '.join(NAMES[arm] for arm in chosen)})"
+        yield name, grouped(conn, meaning_of([have[arm] for arm in chosen]))
+
+
+def asked_by(sessions: Sequence[Told]) -> dict[str, dict[str, str]]:
+    """Kind of title -> title -> session: as a person noted the matter, and as a model would call the session."""
+    names = [f"{number:08d}-0000-4000-8000-000000000000" for number in range(1, len(sessions) + 1)]
+    lines = (FIXTURES / "titles.txt").read_text(encoding="utf-8").splitlines()
+    given = [line for line in lines if line and not line.startswith("#")]
+    return {
+        "as noted": dict(zip((told.title for told in sessions), names, strict=True)),
+        "as a model gives them": dict(zip(given, names, strict=True)),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tree", type=Path, help="a tree of bench/gen.py to stand between")
@@ -140,28 +162,20 @@ def main() -> None:
     args = parser.parse_args()
     asked = topics()
     sessions = [*asked, *fillers(random.Random(11), args.filler)]
-    titles = {told.title: f"{number:08d}-0000-4000-8000-000000000000" for number, told in enumerate(asked, 1)}
     with tempfile.TemporaryDirectory() as folder:
         lay(Path(folder, "projects"), sessions, args.tree)
         settings = config.load(str(Path(folder, "home")), [str(Path(folder, "projects"))])
         rescan(settings)
         with reading(settings.home) as conn:
-            count = conn.execute("SELECT count(*) FROM search_texts").fetchone()[0]
-            print(f"{len(titles)} titles, {len(sessions)} sessions written, {count:,} rows")
-            print(
-                f"{'every word':24} hit@10 {{:.3f}}  MRR@10 {{:.3f}}".format(
-                    *score(grouped(conn, None, every=True), titles)
-                )
+            rows, count = (
+                conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                for table in ("search_texts", "sdk_sessions")
             )
-            print(f"{'lexical':24} hit@10 {{:.3f}}  MRR@10 {{:.3f}}".format(*score(grouped(conn, None), titles)))
-            have = {
-                arm: vectors(conn, arm, args.cache)
-                for arm in installed([name for name in args.models.split(",") if name in NAMES])
-            }
-            for chosen in [*([arm] for arm in have), *([list(have)] if len(have) > 1 else [])]:
-                meaning = meaning_of([have[arm] for arm in chosen])
-                name = f"ours ({' + '.join(NAMES[arm] for arm in chosen)})"
-                print(f"{name:24} hit@10 {{:.3f}}  MRR@10 {{:.3f}}".format(*score(grouped(conn, meaning), titles)))
+            print(f"{len(asked)} titles, {count} sessions, {rows:,} rows", flush=True)
+            for name, find in methods(conn, args.models, args.cache):
+                for kind, titles in asked_by(asked).items():
+                    hit, rank = score(find, titles)
+                    print(f"{kind:22} {name:22} hit@10 {hit:.3f}  MRR@10 {rank:.3f}", flush=True)
 
 
 if __name__ == "__main__":

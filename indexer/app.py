@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
@@ -9,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from indexer.archive.sink import ArchiveSink
 from indexer.compressors.base import Answer, Compressor, Model
 from indexer.compressors.rules import Rules
 from indexer.config import Config
-from indexer.embedders.base import Embedder, NoEmbedder, Spec
+from indexer.embedders.base import Embedder, NoEmbedder, Spec, missing
 from indexer.errand import Errand
 from indexer.errors import Busy, ConfigError, IndexerError, UsageError
 from indexer.notify import Notifier
@@ -77,27 +77,8 @@ def doctor(config: Config, env: Mapping[str, str]) -> list[Finding]:
     """See doctor.examine."""
     from indexer.doctor import Patient, examine  # noqa: PLC0415  nobody else needs it
 
-    def vectors() -> dict[str, Any] | None:
-        try:
-            return vector_state(config)
-        except IndexerError:  # `absent` says why
-            return None
-
-    return examine(Patient(config, source(), env, vectors=vectors, absent=lambda: _absent(config)))
-
-
-def _absent(config: Config) -> list[tuple[str, IndexerError]]:
-    """What the vectors of these settings need and is not installed, each with why; nothing is loaded."""
-    found: list[tuple[str, IndexerError]] = []
-    for arm in config.vectors_models:
-        try:
-            spec(arm, config).check()
-        except IndexerError as error:
-            found.append((arm, error))
-    packages = ("chromadb", "numpy") if config.vectors_store == "chroma" else ("numpy",)
-    missing = (package for package in packages if find_spec(package) is None)
-    found += [(package, IndexerError("it is not installed", f"`pip install {package}`")) for package in missing]
-    return found
+    vectors = None if config.vectors_store == "none" else lambda: vector_state(config)
+    return examine(Patient(config, source(), env, vectors=vectors))
 
 
 def compress(config: Config) -> compressing.Done:
@@ -387,16 +368,43 @@ def embedder(arm: str, config: Config | None = None) -> Embedder:
 
 
 def vector_state(config: Config) -> dict[str, Any]:
-    """How far vectors are, without a worker: from SQLite alone."""
-    from indexer.store.vectors import at_rest  # noqa: PLC0415  only status asks
-    from indexer.worker import report  # noqa: PLC0415  as above
+    """How far vectors are, and what they lack, by looking alone; see report.gaps. A worker that runs is asked, none
+    is started."""
+    from indexer.obstacles import obstacle  # noqa: PLC0415  only status asks
+    from indexer.store.vectors import at_rest, folder  # noqa: PLC0415  as above
+    from indexer.worker import client, report  # noqa: PLC0415  as above
 
+    specs = [spec(arm, config) for arm in config.vectors_models]
     vectors = at_rest(config.home)
     try:
-        return report.at_rest(config.home, vectors, [spec(arm, config) for arm in config.vectors_models])
+        with translated():
+            state = report.at_rest(config.home, vectors, specs)
     finally:
         if vectors is not None:
             vectors.close()
+    needs = dict.fromkeys(need for one in specs for need in one.needs)
+    needs |= {("chromadb", "chromadb"): None} if config.vectors_store == "chroma" else {}
+    state |= {
+        "missing": missing(needs),
+        "indexed": config.vectors_store == "chroma",
+        "begun": vectors is not None,
+    }
+    there, worker = obstacle(folder(config.home)), client.alive(config.home)
+    inside = obstacle(folder(config.home) / report.INDEX, deep=True) if state["indexed"] and not there else None
+    state |= {"blocked": there or inside, "worker": worker} | (_said(config.home) if worker and not there else {})
+    return state | ({"trouble": there or inside} if there or inside else {})
+
+
+def _said(home: Path) -> dict[str, Any]:
+    """What only a running worker can say of its state."""
+    from indexer.worker import client  # noqa: PLC0415  only status asks
+
+    try:
+        said = client.request(home, {"op": "status"})
+    except IndexerError as error:
+        return {"trouble": (error.message, "`transcript-indexer vectors status` waits longer")}
+    kept = {name: said[name] for name in ("arms", "index", "swept", "pid") if name in said}
+    return kept | ({"trouble": said["trouble"]} if said.get("trouble") else {})
 
 
 def serve_vectors(config: Config, stop: threading.Event) -> None:
@@ -406,12 +414,16 @@ def serve_vectors(config: Config, stop: threading.Event) -> None:
         os.environ.setdefault(name, "1")
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
     server = import_module("indexer.worker.server")
-    wire = import_module("indexer.worker.wire")
+    conversation, wire = import_module("indexer.worker.conversation"), import_module("indexer.worker.wire")
     lock = server.Lock(config.home)
     try:
         path = wire.socket_path(config.home)
         with server.listen(path) as sock:
-            worker = server.Worker(config.home, _parts(config), stop=stop)
+            linger = config.vectors_linger_minutes * 60
+            parts = conversation.stand_in(config.home, sock, lambda: _parts(config, lock.ours), stop, linger)
+            if parts is None:
+                return
+            worker = server.Worker(config.home, parts, stop=stop)
             syncing = threading.Thread(target=worker.run_sync, name="sync", daemon=True)
             syncing.start()
             worker.serve(sock)
@@ -419,25 +431,37 @@ def serve_vectors(config: Config, stop: threading.Event) -> None:
             with suppress(OSError):
                 path.unlink()
             worker.close()
+            if worker.failed:
+                raise IndexerError("the vector worker failed", "its log, or the line above, says why")
     finally:
         lock.release()
 
 
-def _parts(config: Config) -> Any:
+def _parts(config: Config, ours: Callable[[], bool]) -> Any:
     """The implementations that the settings name. A model that cannot be known of takes no part."""
-    from indexer.store.vectors import folder, open_store  # noqa: PLC0415  the worker alone
+    from indexer.store.vectors import open_store  # noqa: PLC0415  the worker alone
+
+    vectors = open_store(config.home)
+    try:
+        return _assembled(config, vectors, ours)
+    except BaseException:
+        vectors.close()
+        raise
+
+
+def _assembled(config: Config, vectors: Any, ours: Callable[[], bool]) -> Any:
+    from indexer.store.vectors import folder  # noqa: PLC0415  as above
     from indexer.sync import Arm, Sync  # noqa: PLC0415  as above
+    from indexer.worker.report import INDEX  # noqa: PLC0415  as above
     from indexer.worker.server import Parts  # noqa: PLC0415  as above
 
     arms = [Arm(spec(arm, config)) for arm in config.vectors_models]
-    vectors = open_store(config.home)
     wanted = {arm.spec.model for arm in arms}
     known = {one.model: one for one in map(spec, _EMBEDDERS)}
     old = [Arm(known[model]) for model in vectors.models() if model in known and model not in wanted]
-    chroma = folder(config.home) / "chroma"
+    chroma = folder(config.home) / INDEX
 
     def open_index(generation: int) -> Any:
-        chroma.mkdir(mode=0o700, exist_ok=True)
         return import_module("indexer.vectors.chroma").Chroma(chroma / str(generation))
 
     def set_aside(generation: int) -> None:
@@ -445,6 +469,8 @@ def _parts(config: Config) -> Any:
             import_module("indexer.vectors.chroma").clear(chroma / str(generation))
         else:
             shutil.rmtree(chroma / "damaged", ignore_errors=True)
+            if (chroma / "damaged").exists():
+                raise OSError(errno.EACCES, "it cannot be deleted", str(chroma / "damaged"))
 
     sync = Sync(
         config.home,
@@ -455,7 +481,7 @@ def _parts(config: Config) -> Any:
         open_index=open_index if config.vectors_store == "chroma" else None,
         set_aside=set_aside,
     )
-    return Parts(sync, config.vectors_linger_minutes * 60, _once(config, vectors))
+    return Parts(sync, config.vectors_linger_minutes * 60, _once(config, vectors), ours)
 
 
 def _scan(models: list[str], home: Path) -> Any:

@@ -32,6 +32,7 @@ from indexer.store import archive, health, soundness
 from indexer.store.connection import LOCK, OURS, Connection, database_path, lock_trouble, writer_alive
 from indexer.store.reads import counts, reading
 from indexer.text import many
+from indexer.worker.report import gaps
 
 DAY = 86_400
 CLEANUP_DAYS = 30
@@ -52,8 +53,8 @@ class Patient:
     platform: str = sys.platform
     now: float = field(default_factory=time.time)
     mounts: Path = Path("/proc/self/mounts")
-    vectors: Callable[[], Mapping[str, Any] | None] = lambda: None
-    absent: Callable[[], Sequence[tuple[str, IndexerError]]] = tuple
+    vectors: Callable[[], Mapping[str, Any]] | None = None
+    """Tells the state of vectors; None when they are switched off."""
 
     def __post_init__(self) -> None:
         self.roots = self.config.roots or default_roots(self.env)
@@ -323,15 +324,6 @@ def _watcher(patient: Patient) -> Iterator[Finding]:
     yield from service_checks.service(writer_alive(home), _status(home / "status.json"), patient.now)
 
 
-def _vectors(patient: Patient) -> Iterator[Finding]:
-    if patient.config.vectors_store == "none":
-        return
-    yield from service_checks.models(patient.absent())
-    state = patient.vectors()
-    if state is not None:
-        yield from service_checks.vectors(state)
-
-
 def _status(path: Path) -> dict[str, Any]:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
@@ -357,12 +349,31 @@ def _unit(patient: Patient) -> Iterator[Finding]:
         yield Finding("unit", OK, f"the service runs {program}")
 
 
+def _vectors(patient: Patient) -> Iterator[Finding]:
+    """Whether every row can be found by meaning. What is merely not done yet is no problem while somebody does it,
+    or before anybody has begun."""
+    if patient.vectors is None:
+        return
+    state = patient.vectors()
+    going_on = state["worker"] or writer_alive(patient.config.home) is not None or not state["begun"]
+    found = gaps(state)
+    for gap in found:
+        if gap.kind == "behind":
+            yield Finding("vectors-behind", NOTE if going_on else PROBLEM, gap.message, gap.remedy)
+        elif gap.kind == "package":
+            yield Finding("vectors-package", PROBLEM, gap.message, gap.remedy)
+        else:
+            yield Finding("vectors", PROBLEM, gap.message, gap.remedy)
+    if not found:
+        yield Finding("vectors", OK, f"all {state['rows']:,} rows can be found by meaning")
+
+
 _OUTSIDE = (_roots, _permissions, _disk)
 _INSIDE = (_sound, _known_files)
-_AFTER = (_cleanup, _behind, _locks, _watcher, _unit, _vectors)
+_AFTER = (_cleanup, _behind, _vectors, _locks, _watcher, _unit)
 KINDS = (
     *("roots", "unreadable", "permissions", "disk-space", "network-filesystem", "memory", "integrity", "full-text"),
-    *("archive-full", "dead-letters", "settings-file", "deleted-soon", "behind", "locks", "no-watcher", "hung"),
-    *("stalled", "trouble", "polling", "unit", "model", "vectors"),
+    *("archive-full", "dead-letters", "settings-file", "deleted-soon", "behind", "locks"),
+    *("vectors", "vectors-package", "vectors-behind", "no-watcher", "hung", "stalled", "trouble", "polling", "unit"),
 )
 """Every kind of finding, in the order of README's Troubleshooting."""

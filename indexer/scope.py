@@ -18,8 +18,9 @@ from indexer.store.connection import Connection
 from indexer.store.reads import resolve_project
 from indexer.worker.client import ask
 
-PATIENCE = 10.0
-"""Seconds that a question which only vectors can answer waits for them."""
+PATIENCE = 1.0
+"""Seconds that a question which only vectors can answer waits for them: with all else, it is answered within
+two, by words if need be."""
 
 
 def resolver(settings: Config) -> Resolver:

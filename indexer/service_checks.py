@@ -7,10 +7,9 @@ a note.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from indexer.errors import IndexerError
 from indexer.finding import NOTE, OK, PROBLEM, Finding
 from indexer.text import many
 
@@ -75,25 +74,3 @@ def service(pid: int | None, said: Mapping[str, Any], now: float) -> Iterator[Fi
 
 def _number(value: object, otherwise: float = 0.0) -> float:
     return float(value) if isinstance(value, int | float) else otherwise
-
-
-def models(absent: Sequence[tuple[str, IndexerError]]) -> Iterator[Finding]:
-    """Of what vectors need to be installed: a name, and what is wrong with it."""
-    for name, error in absent:
-        yield Finding("model", PROBLEM, f"{name}: {error.message}", error.hint or "install it anew")
-    if not absent:
-        yield Finding("model", OK, "all that vectors need is installed")
-
-
-def vectors(state: Mapping[str, Any]) -> Iterator[Finding]:
-    """Of how far vectors are (worker.report.at_rest)."""
-    behind = state["rows"] - state["taken_in"]
-    missing = [(arm["arm"], arm["documents"] - arm["vectors"]) for arm in state["arms"]]
-    lacking = [f"{many(number, 'document')} without a vector of {arm}" for arm, number in missing if number > 0]
-    if behind > 0:
-        lacking.insert(0, f"{many(behind, 'row')} not taken in yet")
-    if lacking:
-        message = f"not everything is found by meaning yet: {', '.join(lacking)}"
-        yield Finding("vectors", NOTE, message, "`transcript-indexer vectors sync` brings them up to date")
-    else:
-        yield Finding("vectors", OK, f"{many(state['rows'], 'row')} with all their vectors")

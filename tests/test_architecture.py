@@ -22,7 +22,7 @@ ROOT = TESTS.parent
 # stands for the module or package, and for all in it that is not named itself: the Protocol of a seam
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
-    ("errors", "failpoints", "finding", "logfile", "metrics", "notify", "status_file"),
+    ("errors", "failpoints", "finding", "logfile", "metrics", "notify", "status_file", "trim"),
     ("control", "guard", "keyfile"),
     ("records", "text"),
     ("condition",),
@@ -37,7 +37,7 @@ FLOORS = (
     ("config",),
     ("store",),
     ("redaction_key",),
-    ("embedders",),
+    ("embedders", "obstacles"),
     ("sources", "files", "compressors", "vectors", "worker.wire", "worker.client"),
     ("dedup", "query", "documents", "units", "archive", "fusion", "overlay"),
     ("ranking", "vitals"),

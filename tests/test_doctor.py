@@ -20,7 +20,6 @@ from transcripts import Transcript
 
 from indexer import app, doctor, service_checks, share, units
 from indexer.doctor import Patient
-from indexer.errors import IndexerError
 from indexer.finding import NOTE, OK, PROBLEM, Finding
 from indexer.sources.claude_code import ClaudeCode
 from indexer.store.connection import LOCK, WriterLock
@@ -355,37 +354,6 @@ def test_a_full_archive(home: Path, claude: Path) -> None:
         assert of(look(home, claude, changed), "archive-full") == []
 
 
-VECTORS = {"rows": 3, "taken_in": 3, "arms": [{"arm": "use", "documents": 5, "vectors": 4}]}
-
-
-def test_texts_without_vectors_are_a_note(home: Path, claude: Path) -> None:
-    found = look(home, claude, {"vectors_store": "chroma"}, vectors=lambda: VECTORS)
-    assert of(found, "vectors") == [NOTE]
-    assert "1 document without a vector of use" in message(found, "vectors")
-
-
-def test_vectors_that_are_whole(home: Path, claude: Path) -> None:
-    whole = VECTORS | {"arms": [{"arm": "use", "documents": 5, "vectors": 5}]}
-    assert of(look(home, claude, {"vectors_store": "exact"}, vectors=lambda: whole), "vectors") == [OK]
-    behind = whole | {"taken_in": 2}
-    assert "1 row not taken in yet" in message(
-        look(home, claude, {"vectors_store": "exact"}, vectors=lambda: behind), "vectors"
-    )
-
-
-def test_a_model_that_is_not_installed_is_a_problem_with_its_command(home: Path, claude: Path) -> None:
-    absent = [("use", IndexerError("the package x is not installed", "install it with `pip install x`"))]
-    found = look(home, claude, {"vectors_store": "chroma"}, absent=lambda: absent)
-    assert of(found, "model") == [PROBLEM]
-    assert message(found, "model") == "use: the package x is not installed -> install it with `pip install x`"
-    assert of(look(home, claude, {"vectors_store": "chroma"}), "model") == [OK]
-
-
-def test_vectors_that_are_switched_off_are_not_looked_at(home: Path, claude: Path) -> None:
-    found = look(home, claude, vectors=lambda: VECTORS, absent=lambda: [("use", IndexerError("gone", ""))])
-    assert (of(found, "vectors"), of(found, "model")) == ([], [])
-
-
 # --- the unit
 
 
@@ -431,6 +399,55 @@ def test_a_unit_for_another_home(home: Path, claude: Path, installed: Any, tmp_p
 def entries() -> list[str]:
     told = README.partition("\n## Troubleshooting\n")[2].partition("\n## ")[0]
     return re.findall(r"^\| `([a-z-]+)` \|", told, re.MULTILINE)
+
+
+# --- vectors
+
+SOUND: dict[str, Any] = {"rows": 2, "taken_in": 2, "arms": [], "worker": False, "begun": True}
+
+
+def vectors(home: Path, claude: Path, **more: Any) -> list[Finding]:
+    found = look(home, claude, vectors=lambda: SOUND | more)
+    return [finding for finding in found if finding.kind.startswith("vectors")]
+
+
+def test_rows_that_can_all_be_found_by_meaning_are_well(home: Path, claude: Path) -> None:
+    assert vectors(home, claude) == [Finding("vectors", OK, "all 2 rows can be found by meaning")]
+
+
+def test_vectors_that_are_switched_off_are_no_matter(home: Path, claude: Path) -> None:
+    assert not [finding for finding in look(home, claude) if finding.kind.startswith("vectors")]
+
+
+def test_a_folder_of_vectors_that_cannot_be_used_is_a_problem(home: Path, claude: Path) -> None:
+    (found,) = vectors(home, claude, trouble=("it is no folder", "move it away"))
+    assert found == Finding("vectors", PROBLEM, "it is no folder", "move it away")
+
+
+def test_an_index_that_is_being_rebuilt_is_a_problem(home: Path, claude: Path) -> None:
+    (found,) = vectors(home, claude, index={"trouble": "the vector index is being rebuilt"})
+    assert (found.kind, found.level) == ("vectors", PROBLEM)
+
+
+def test_a_package_that_is_missing_is_a_problem(home: Path, claude: Path) -> None:
+    (found,) = vectors(home, claude, missing=["chromadb"])
+    assert found == Finding("vectors-package", PROBLEM, "not installed: chromadb", "`pip install chromadb`")
+
+
+@pytest.mark.parametrize(("more", "level"), [({}, PROBLEM), ({"worker": True}, NOTE), ({"begun": False}, NOTE)])
+def test_rows_without_vectors_are_a_problem_unless_somebody_is_at_it(
+    home: Path, claude: Path, more: dict[str, Any], level: str
+) -> None:
+    (found,) = vectors(home, claude, taken_in=1, **more)
+    assert (found.kind, found.level) == ("vectors-behind", level)
+    assert "vectors sync" in found.remedy
+
+
+def test_with_a_service_they_are_none(home: Path, claude: Path) -> None:
+    lock = WriterLock(home)
+    (found,) = vectors(home, claude, taken_in=1)
+    lock.release()
+    assert found.level == NOTE
 
 
 def test_every_kind_of_finding_has_its_entry_in_the_readme() -> None:

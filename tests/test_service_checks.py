@@ -1,10 +1,9 @@
-"""Whoever writes, and vectors, as doctor sees them (tests/test_doctor.py has the rest)."""
+"""Whoever writes, as doctor sees them (tests/test_doctor.py has the rest)."""
 
 from __future__ import annotations
 
-from indexer.errors import IndexerError
 from indexer.finding import NOTE, OK, PROBLEM
-from indexer.service_checks import locks, models, service, vectors
+from indexer.service_checks import locks, service
 
 
 def test_a_service_may_write_for_months() -> None:
@@ -26,9 +25,7 @@ def test_every_finding_that_is_not_ok_has_its_remedy() -> None:
         *service(7, said | {"lag_bytes": 1, "progress_at": 0, "updated_at": 500_000}, 500.0),
         *service(7, said | {"mode": "polling", "reason": "x"}, 1.0),
         *service(7, said | {"reason": "x"}, 1.0),
-        *models([("use", IndexerError("x"))]),
-        *vectors({"rows": 2, "taken_in": 1, "arms": []}),
     ]
-    kinds = ["locks", "no-watcher", "hung", "stalled", "polling", "trouble", "model", "vectors"]
+    kinds = ["locks", "no-watcher", "hung", "stalled", "polling", "trouble"]
     assert [one.kind for one in found] == kinds
     assert all(one.remedy and one.level in (NOTE, PROBLEM) for one in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from meaning import MODEL, Counting, Meaning, Shelf, spec
@@ -13,8 +14,8 @@ from searchable import Searchable
 from indexer.embedders.base import NoEmbedder
 from indexer.store.connection import open_writer
 from indexer.store.vectors import path
-from indexer.sync import RETRY_SECONDS, Arm
-from indexer.vectors.base import IndexMissing
+from indexer.sync import CHECK_SECONDS, LATEST, REST_AFTER, RETRY_SECONDS, Arm
+from indexer.vectors.base import IndexBlocked, IndexMissing
 
 
 @pytest.fixture
@@ -361,6 +362,111 @@ def test_an_index_that_is_not_installed_is_done_without(tmp_path: Path) -> None:
     meaning.sync.close()
 
 
+def blocked(*_: object) -> Any:
+    raise IndexBlocked("chroma cannot be written", "`chmod u+w chroma`")
+
+
+@pytest.mark.parametrize("method", ["put", "count"])
+def test_an_index_that_cannot_be_written_is_left_alone_until_it_can(
+    meaning: Meaning, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    meaning.memory.prompt("paint the shed")
+    monkeypatch.setattr(meaning.shelf, method, blocked)
+    meaning.settle()
+    assert (meaning.sync.index, meaning.aside) == (None, [])
+    assert meaning.sync.index_trouble == "chroma cannot be written: `chmod u+w chroma`"
+    monkeypatch.undo()
+    meaning.settle(RETRY_SECONDS + 1)
+    assert meaning.sync.index_trouble == ""
+    meaning.in_step()
+
+
+def test_an_index_that_is_blocked_later_is_no_damage_either(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    monkeypatch.setattr(meaning.shelf, "nearest", blocked)
+    meaning.settle(CHECK_SECONDS + 1)
+    assert (meaning.sync.index, meaning.aside) == (None, [])
+    assert "chmod" in meaning.sync.index_trouble
+
+
+# --- the index rests
+
+
+def test_an_index_that_nobody_asks_is_closed(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    assert meaning.sync.index is not None
+    meaning.settle(REST_AFTER + 1)
+    index: Any = meaning.sync.index
+    assert (index, meaning.shelf.closed, meaning.sync.index_trouble) == (None, True, "")
+
+
+def test_a_question_has_it_opened_again_and_keeps_it(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.settle(REST_AFTER + 1)
+    assert meaning.sync.wanted() is None
+    meaning.settle(1)
+    assert meaning.sync.wanted() is not None
+    meaning.settle(REST_AFTER - 1)
+    assert meaning.sync.index is not None
+
+
+def test_opened_again_it_is_looked_at(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.settle(REST_AFTER + 1)
+    lose_everything(meaning)
+    meaning.sync.wanted()
+    meaning.settle(1)
+    assert meaning.aside == [1]
+    meaning.in_step()
+
+
+def test_little_news_waits_and_much_does_not(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    meaning.settle()
+    meaning.settle(REST_AFTER + 1)
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    assert (meaning.sync.index, meaning.vectors.untold(MODEL, 9)) == (None, 1)
+    monkeypatch.setattr("indexer.sync.INDEXED", 2)
+    meaning.memory.prompt("fix the login")
+    meaning.settle()
+    meaning.in_step()
+
+
+def test_news_is_told_in_the_end(meaning: Meaning) -> None:
+    meaning.settle()
+    meaning.settle(REST_AFTER + 1)
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.settle(LATEST)
+    meaning.in_step()
+
+
+def test_an_index_of_too_much_for_the_scan_does_not_rest(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.sync.RESTFUL", 0)
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.settle(REST_AFTER + 1)
+    assert meaning.sync.index is not None
+
+
+def test_what_failed_is_looked_at_again(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Any:
+        raise OSError(28, "No space left on device")
+
+    meaning.memory.prompt("paint the shed")
+    monkeypatch.setattr(meaning.vectors, "take_in", fail)
+    with pytest.raises(OSError, match="No space"):
+        meaning.settle()
+    monkeypatch.undo()
+    meaning.sync.look_again()
+    meaning.settle()
+    meaning.in_step()
+
+
 def test_an_index_that_was_away_is_told_what_it_missed(tmp_path: Path) -> None:
     meaning = Meaning(tmp_path, index=True)
     meaning.memory.prompt("paint the shed")
@@ -402,7 +508,18 @@ def test_forgetting_leaves_no_vector_and_no_old_index(meaning: Meaning) -> None:
     meaning.memory.conn.execute("DELETE FROM search_texts")
     meaning.sync.forget()
     assert meaning.vectors.coverage(MODEL, False)[:3] == (0, 0, 0)
-    assert meaning.aside == [1, 0]
+    assert meaning.aside == [1, 1, 0]
+
+
+def test_forgetting_what_cannot_be_deleted_is_no_success(meaning: Meaning) -> None:
+    def fail(_: int) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.sync._set_aside = fail
+    with pytest.raises(PermissionError):
+        meaning.sync.forget()
 
 
 def test_killed_at_any_piece_of_work_the_next_process_finishes(tmp_path: Path) -> None:

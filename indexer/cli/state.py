@@ -17,8 +17,6 @@ from indexer.config import Config
 from indexer.store import archive, exclusions, health, imports, recall, refined, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.reads import Counts, counts
-from indexer.worker import client
-from indexer.worker.wire import Unreachable
 
 _WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes")
 
@@ -99,13 +97,12 @@ def _vectors(settings: Config) -> dict[str, Any] | None:
     soon; None when they are switched off."""
     if settings.vectors_store == "none":
         return None
-    state = app.vector_state(settings) | {"worker": client.alive(settings.home)}
-    try:
-        said = client.request(settings.home, {"op": "status"}) if state["worker"] else {}
-    except Unreachable as error:
-        said = {"index": {"open": False, "trouble": error.message}}
-    troubles = [said.get("index", {}).get("trouble"), *(arm.get("trouble") for arm in said.get("arms", ()))]
-    return state | {"trouble": "; ".join(dict.fromkeys(filter(None, troubles))) or None}
+    state = app.vector_state(settings)
+    index = (state.get("index") or {}).get("trouble")
+    trouble = state.get("trouble")
+    wrong = [f"{trouble[0]} ({trouble[1]})"] if trouble else []
+    wrong += [f"not installed: {', '.join(state['missing'])}"] if state["missing"] else []
+    return state | {"trouble": "; ".join([*wrong, *([index] if index else [])]) or None}
 
 
 def _bytes_of(path: str | Path) -> int:

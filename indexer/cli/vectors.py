@@ -19,28 +19,35 @@ from indexer.cli.output import Output
 from indexer.cli.render import aside, duration, facts, many, one_line, size
 from indexer.config import Config
 from indexer.errors import Busy, IndexerError, UsageError
+from indexer.obstacles import obstacle
 from indexer.store.reads import reading
+from indexer.store.vectors import folder
 from indexer.worker import client
+from indexer.worker.report import gaps
 from indexer.worker.wire import Unreachable
 
 READY_SECONDS = 30.0
 POLL_SECONDS = 0.2
+SERVE = "`transcript-indexer vectors serve` says why"
 TELL_SECONDS = 5.0
 PATIENCE = 10.0
 """Seconds an answer may take while the worker counts."""
 
 
 def status(args: Namespace, out: Output) -> int:
-    """Print how far vectors are. Returns 1 when the index does not hold what it should."""
+    """Print how far vectors are. Returns 1 when a row of the memory is not found by meaning, and says why."""
     settings = _settings(args)
     if settings is None:
         return _off(out)
-    try:
-        state = _ordered(settings.home, "check", READY_SECONDS)
-    except Unreachable as error:
-        state = app.vector_state(settings) | {"worker": None, "trouble": error.message}
-    _show(out, state)
-    return 1 if different(state) else 0
+    state = app.vector_state(settings)
+    if not state["blocked"]:
+        try:
+            state |= _ordered(settings.home, "check", READY_SECONDS)
+        except Unreachable as error:
+            state |= {"trouble": (error.message, error.hint)}
+    lacking = gaps(state)
+    _show(out, state | {"gaps": [gap._asdict() for gap in lacking]})
+    return 1 if lacking else 0
 
 
 def sync(args: Namespace, out: Output) -> int:
@@ -102,28 +109,52 @@ def _off(out: Output) -> int:
 # --- asking the worker -------------------------------------------------------------------------------
 
 
+class _Standing(Unreachable):
+    """Something stands in the worker's way: waiting is in vain."""
+
+    retryable = False
+
+
 def _ordered(home: Path, operation: str, seconds: float) -> dict[str, Any]:
     """Give an order and wait until it is carried out; the state after it. Raises Unreachable."""
     until = time.monotonic() + seconds
     order: int | None = None
     while True:
         try:
-            if order is None:
-                order = int(client.request(home, {"op": operation})["order"])
-            state = client.request(home, {"op": "status"}, PATIENCE)
+            order = order or int(_asked(home, operation)["order"])
+            state = _asked(home, "status", PATIENCE)
             if int(state["done"]) >= order and (state["swept"] or operation != "check"):
                 return state
+        except _Standing:
+            raise
         except (Unreachable, KeyError) as error:
             order = None  # it ended: the next one has not heard of it
+            _revive(home, error)
             if time.monotonic() >= until:
-                raise Unreachable(
-                    "the vector worker does not come up", "`transcript-indexer vectors serve` says why"
-                ) from error
-            if not client.alive(home):
-                client.start(home)
+                raise Unreachable("the vector worker does not come up", SERVE) from error
         if time.monotonic() >= until:
-            raise Unreachable("the vector worker is busy")
+            raise Unreachable("the vector worker is busy", "ask again in a minute")
         time.sleep(POLL_SECONDS)
+
+
+def _asked(home: Path, operation: str, patience: float = client.TIMEOUT) -> dict[str, Any]:
+    said = client.request(home, {"op": operation}, patience)
+    if said.get("trouble"):
+        raise _Standing(*said["trouble"])
+    return said
+
+
+def _revive(home: Path, error: Exception) -> None:
+    """Have a worker started, where one can live. Raises _Standing where none can."""
+    if there := obstacle(folder(home)):
+        raise _Standing(there.message, there.remedy) from error
+    if client.ended():
+        raise _Standing("the vector worker ends at its start", SERVE) from error
+    if not client.alive(home):
+        try:
+            client.start_once(home)
+        except OSError as refused:
+            raise _Standing(f"the vector worker cannot be started: {refused.strerror}", SERVE) from refused
 
 
 def _until_done(home: Path, operation: str, out: Output) -> int:
@@ -164,11 +195,6 @@ def _progress(now: int, first: int, seconds: float) -> str:
     return aside(f"{now:,} of {first:,} to go", eta)
 
 
-def different(state: dict[str, Any]) -> int:
-    """Documents that the index should hold and does not, or the other way round."""
-    return sum(int(found["different"]) for found in state.get("compared", {}).values())
-
-
 # --- for people --------------------------------------------------------------------------------------
 
 
@@ -201,10 +227,9 @@ def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
             if found[what]:
                 yield "", f"{what}: {one_line(', '.join(found[what]))}"
     yield "on disk", size(state["bytes"])
-    yield (
-        "worker",
-        f"running, pid {state['pid']}" if state.get("pid") else one_line(state.get("trouble") or "not running"),
-    )
+    yield "worker", f"running, pid {state['pid']}" if state.get("pid") else "not running"
+    for gap in state.get("gaps", ()):
+        yield "lacking", aside(one_line(gap["message"]), one_line(gap["remedy"]))
 
 
 def _arm(row: dict[str, Any]) -> str:
@@ -218,6 +243,8 @@ def _arm(row: dict[str, Any]) -> str:
 
 
 def _index(state: dict[str, Any]) -> str:
+    if not state.get("indexed", True):
+        return "none: vectors are compared one by one"
     index = state.get("index") or {"open": False, "trouble": None}
     waiting = sum(row["unindexed"] for row in state["arms"])
     said = "open" if index["open"] else "not open"

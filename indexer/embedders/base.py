@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from typing import NamedTuple, Protocol
 
 from indexer.errors import IndexerError
@@ -45,7 +46,8 @@ class Spec(NamedTuple):
 
     arm: its short name, as in the settings. model: what the loaded Embedder will call itself. latin_only:
     it knows nothing of Chinese, Japanese, Korean or Thai, so such texts are neither embedded nor asked.
-    batch: texts a call, so that none takes longer than about a second. load: raises NoEmbedder.
+    batch: texts a call, so that none takes longer than about a second. load: raises NoEmbedder. needs: what is
+    imported for it, and what to install for that.
     """
 
     arm: str
@@ -54,14 +56,18 @@ class Spec(NamedTuple):
     latin_only: bool
     batch: int
     load: Callable[[], Embedder]
-    check: Callable[[], object] = tuple
-    """Raises NoEmbedder when what it is loaded from is missing or another one; loads nothing."""
+    needs: tuple[tuple[str, str], ...] = ()
 
 
 class NoEmbedder(IndexerError):
     """A model is not installed, is not the one that was pinned, or does not answer."""
 
     kind = "no-embedder"
+
+
+def missing(needs: Iterable[tuple[str, str]]) -> list[str]:
+    """What of this is to be installed; nothing is imported."""
+    return [distribution for module, distribution in needs if find_spec(module) is None]
 
 
 def packed(values: Sequence[float]) -> bytes:

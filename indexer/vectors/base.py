@@ -18,7 +18,7 @@ Fetch: TypeAlias = Callable[[str, Sequence[int]], Mapping[int, bytes]]
 
 
 class Index(Protocol):
-    """A persistent index, one collection a model. Every method may raise IndexDamaged."""
+    """A persistent index, one collection a model. Every method may raise IndexDamaged or IndexBlocked."""
 
     def count(self, model: str) -> int:
         """Documents that it says it holds."""
@@ -57,6 +57,10 @@ class Scan(Protocol):
         """Documents held."""
         ...
 
+    def reserve(self, documents: int) -> None:
+        """Make room for so many documents in all, which are about to come."""
+        ...
+
     def replace(self, rows: Iterable[int], places: Iterable[Place], vectors: Mapping[str, Mapping[int, bytes]]) -> None:
         """Hold these documents (vectors: model -> document id -> vector) for these rows, and no others."""
         ...
@@ -89,6 +93,12 @@ class IndexMissing(IndexerError):
     """The package behind the index is not installed."""
 
     kind = "index-missing"
+
+
+class IndexBlocked(IndexerError):
+    """The index cannot be read or written where it is: no right to, no room. Nothing is wrong with it."""
+
+    kind = "index-blocked"
 
 
 class IndexBusy(IndexerError):

@@ -22,20 +22,23 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from indexer.embedders.base import unpacked
+from indexer.obstacles import Obstacle, obstacle
 from indexer.store.vectors import Entry
-from indexer.vectors.base import IndexBusy, IndexDamaged, IndexMissing
+from indexer.trim import trim
+from indexer.vectors.base import IndexBlocked, IndexBusy, IndexDamaged, IndexMissing
 
 _PAGE = 5_000
 _HNSW = {"space": "cosine", "ef_search": 200}
 _LAYOUT = 1
 _INFO = "made-by.json"
 _MARKS = (".asked", ".written", ".again")
+_PROBE = 1 << 20
 _PATIENCE = 0.05
 """Seconds a question waits for a batch that is being written; the exact scan answers then."""
 
@@ -43,15 +46,17 @@ _PATIENCE = 0.05
 class Chroma:
     """The index in `folder`, which is made if it is not there.
 
-    Raises IndexMissing without chromadb; IndexDamaged when it cannot be opened, was written by another
-    version, or killed the process that opened it last.
+    Raises IndexMissing without chromadb; IndexBlocked where it cannot be written; IndexDamaged when it cannot
+    be opened, was written by another version, or killed the process that opened it last.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._lock = folder, threading.Lock()
         self._asked, self._written, self._again = (folder.with_name(folder.name + end) for end in _MARKS)
         chromadb, settings = _load()
-        self._look_at_marks()
+        with _judged(folder.parent):
+            folder.parent.mkdir(mode=0o700, exist_ok=True)
+            self._look_at_marks()
         self._collections: dict[str, Any] = {}
         with self._guarded(self._asked):
             _claim(folder, str(chromadb.__version__))
@@ -72,14 +77,12 @@ class Chroma:
         if not self._lock.acquire(timeout=wait):
             raise IndexBusy("the vector index is being written to")
         try:
-            mark.touch(0o600)
-            yield
-        except IndexDamaged:
-            raise
-        except Exception as error:
-            raise IndexDamaged(f"the vector index failed: {type(error).__name__}") from error
+            with _judged(self._folder.parent):
+                mark.touch(0o600)
+                yield
         finally:
-            mark.unlink(missing_ok=True)
+            with suppress(OSError):
+                mark.unlink(missing_ok=True)
             self._lock.release()
 
     def _collection(self, model: str) -> Any:
@@ -152,6 +155,36 @@ class Chroma:
         if closing is not None:
             with self._guarded(self._written):
                 closing()
+        trim()
+
+
+@contextmanager
+def _judged(folder: Path) -> Iterator[None]:
+    """Whatever Chroma raises is one of two errors: it cannot write where it is, or it is damaged.
+
+    Its own words for a full disk or a folder that is read-only change with its versions: so the folder is
+    looked at, and a little is written there."""
+    try:
+        yield
+    except IndexDamaged:
+        raise
+    except Exception as error:
+        blocked = obstacle(folder, deep=True) or _refused(folder)
+        if blocked:
+            raise IndexBlocked(f"the vector index cannot be used: {blocked.message}", blocked.remedy) from error
+        raise IndexDamaged(f"the vector index failed: {type(error).__name__}") from error
+
+
+def _refused(folder: Path) -> Obstacle | None:
+    probe = folder / "probe"
+    try:
+        probe.write_bytes(bytes(_PROBE))
+    except OSError as error:
+        return Obstacle(f"{folder} takes no file: {error.strerror}", "make room there, or look for a quota or a limit")
+    finally:
+        with suppress(OSError):
+            probe.unlink(missing_ok=True)
+    return None
 
 
 def _load() -> tuple[Any, Any]:

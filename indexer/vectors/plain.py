@@ -30,6 +30,9 @@ class Plain:
         """Documents held."""
         return len(self._places)
 
+    def reserve(self, documents: int) -> None:
+        """Room needs no making."""
+
     def replace(self, rows: Iterable[int], places: Iterable[Place], vectors: Mapping[str, Mapping[int, bytes]]) -> None:
         """See Scan."""
         for row in rows:

@@ -25,6 +25,8 @@ from indexer.sync import Arm
 from indexer.vectors.base import Index, IndexBusy, Scan
 
 EXACTLY = 20_000
+EXACTLY_BESIDE = 500
+"""Documents that the index was not told of yet, up to which it answers all the same, and the scan for those."""
 _SPARE = 3
 """Documents asked of the index for each row wanted: a row has several."""
 
@@ -112,10 +114,13 @@ class Answers:
 
     def _indexed(self, model: str, vector: bytes, question: Question, limit: int) -> list[tuple[int, float]] | None:
         """What the index says; None when it is not to be asked, or does not answer."""
-        index, vectors = self._index(), self._vectors()
-        if index is None or vectors is None or question.among is not None or not none(question.filters):
+        if question.among is not None or not none(question.filters):
             return None
-        if vectors.coverage_gap(model):
+        index, vectors = self._index(), self._vectors()
+        if index is None or vectors is None:
+            return None
+        untold = vectors.unindexed_rows(model, EXACTLY_BESIDE)
+        if untold is None:
             return None
         try:
             named = index.nearest(model, vector, limit * _SPARE)
@@ -125,10 +130,12 @@ class Answers:
             events.failed("vectors", error)
             return None
         rows = vectors.rows_named([name for name, _ in named])
+        found = [(rows[name], score) for name, score in named if name in rows]
+        # What the index was not told of yet is compared one by one: an answer must not lack what is new.
+        found += self._scan.rank(model, vector, self._scan.select(question.filters, untold), limit) if untold else []
         best: dict[int, float] = {}
-        for name, score in named:
-            if name in rows:
-                best.setdefault(rows[name], score)
+        for row, score in sorted(found, key=lambda one: -one[1]):
+            best.setdefault(row, score)
         return list(best.items())[:limit] or None
 
     def _reader(self) -> Connection | None:

@@ -1,7 +1,9 @@
 """Asks the vector worker, from wherever a search comes: never raises, never waits long, loads nothing heavy.
 
 Without a worker one is started (the same one that `watch` starts: the lock decides who is it) and the
-answer comes at once, without vectors and with a note: a search must not wait two seconds for a model.
+answer comes at once, without vectors and with a note: a search must not wait two seconds for a model. Where
+none can live, because its folder cannot be written or because it ends as often as it is started, that is
+said instead: "being loaded" would be said for ever.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from indexer.obstacles import Obstacle, obstacle
 from indexer.store.connection import prepare_home
 from indexer.store.filters import Filters
 from indexer.store.vectors import folder
@@ -26,11 +29,19 @@ TIMEOUT = 1.5
 """Seconds: with the words, a search answers within two, whatever the worker does."""
 _POLL = 0.05
 _FRESH = 20.0
-_STARTING, _MARKER = 5.0, "starting"
-"""Seconds that a worker is given to take its lock before another is started, and the file that tells of it."""
+_STARTING = 5.0
+"""Seconds that a worker is given to take its lock before another is started."""
+_TRIES = 3
+"""Starts without a worker that came to answer, after which it is said that none comes up."""
 WARMING = "vectors are being loaded, so only keywords were searched; ask again in a few seconds"
 _SILENT = "the vector worker does not answer, so only keywords were searched; see `transcript-indexer vectors status`"
+_BUSY = "the vector worker had no time to answer, so only keywords were searched; ask again in a moment"
 _NOT_STARTED = "the vector worker cannot be started ({}), so only keywords were searched"
+_ENDS = (
+    "the vector worker ends at its start, so only keywords were searched; `transcript-indexer vectors serve` says why"
+)
+_children: set[int] = set()
+"""Workers that this process started and has not buried."""
 
 
 class Near(NamedTuple):
@@ -65,17 +76,21 @@ def ask(
     store: str = "chroma",
 ) -> Answer:
     """The rows nearest in meaning to `text`, or to the row `like`, that pass all filters; of the rows
-    `among` alone, if given. limit: rows an arm. wait: seconds to give a worker that is not warm yet."""
+    `among` alone, if given. limit: rows an arm. wait: seconds to give a worker that is not warm yet. Answers
+    within the longer of `wait` and `timeout`."""
     if store == "none" or (not text.strip() and like is None):
         return NOTHING
     message = {
         "op": "ask", "text": text, "filters": wire.filters_out(filters), "limit": limit,
         "among": None if among is None else list(among), "like": like,
     }  # fmt: skip
-    until = time.monotonic() + wait
+    began = time.monotonic()
+    until, last = began + wait, began + max(wait, timeout)
     while True:
         try:
-            answer = _read(request(home, message, timeout))
+            answer = _read(request(home, message, min(timeout, max(_POLL, last - time.monotonic()))))
+        except wire.Late:
+            answer = Answer({}, (), (_BUSY if _young(home) else _SILENT,))
         except wire.Unreachable:
             answer = _begin(home)
         if answer.notes != (WARMING,) or time.monotonic() >= until:
@@ -112,31 +127,59 @@ def _read(answer: dict[str, Any]) -> Answer:
 
 
 def _begin(home: Path) -> Answer:
-    """Nobody answered: start a worker, unless there is one that is busy starting."""
+    """Nobody answered: start a worker, unless there is one that is busy starting, or none can be."""
     if alive(home):
         return Answer({}, (), (WARMING,) if _young(home) else (_SILENT,))
-    if _started(home):
-        return Answer({}, (), (WARMING,))
+    if there := obstacle(folder(home)):
+        return Answer({}, (), (blocked(there),))
+    if ended():
+        return Answer({}, (), (_ENDS,))
     try:
-        start(home)
+        tries = start_once(home)
     except OSError as error:
         return Answer({}, (), (_NOT_STARTED.format(error.strerror or error),))
-    return Answer({}, (), (WARMING,))
+    return Answer({}, (), (_ENDS if tries > _TRIES else WARMING,))
 
 
-def _started(home: Path) -> bool:
-    """Whether somebody has started a worker a moment ago, that may not have its lock yet; from now on
-    somebody has. Else every search of a busy moment would start one of its own."""
-    marker = folder(home) / _MARKER
-    with suppress(OSError):
-        if 0 <= time.time() - marker.stat().st_mtime < _STARTING:
-            return True
-    with suppress(OSError):  # where nothing can be written the lock alone decides
-        prepare_home(home)
-        marker.parent.mkdir(mode=0o700, exist_ok=True)
-        os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-        os.utime(marker)
-    return False
+def blocked(there: Obstacle) -> str:
+    """What is said of vectors that something stands in the way of."""
+    return f"vectors cannot be used, so only keywords were searched: {there.message}; {there.remedy}"
+
+
+def ended() -> bool:
+    """Whether a worker that this process started has ended with an error; buries those that have ended."""
+    codes = []
+    for pid in tuple(_children):
+        try:
+            gone, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            gone, status = pid, 0
+        if gone:
+            _children.discard(pid)
+            codes.append(os.waitstatus_to_exitcode(status))
+    return any(codes)
+
+
+def start_once(home: Path) -> int:
+    """Start a worker, unless somebody did a moment ago: it may not have its lock yet, and every search of a
+    busy moment would start one of its own. Returns how often one was started since one came to answer.
+
+    A byte a start is written into a file that the worker takes away. Raises OSError."""
+    marker = folder(home) / wire.STARTING
+    with suppress(FileNotFoundError):
+        about = marker.stat()
+        if 0 <= time.time() - about.st_mtime < _STARTING:
+            return about.st_size
+    prepare_home(home)
+    marker.parent.mkdir(mode=0o700, exist_ok=True)
+    fd = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(fd, b".")
+        tries = os.fstat(fd).st_size
+    finally:
+        os.close(fd)
+    _children.add(start(home))
+    return tries
 
 
 def _young(home: Path) -> bool:

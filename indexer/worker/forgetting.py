@@ -11,9 +11,11 @@ import shutil
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from indexer.documents import documents, stamp
 from indexer.errors import IndexerError
+from indexer.obstacles import obstacle
 from indexer.store import embeddable
 from indexer.store.connection import Connection
 from indexer.store.reads import reading
@@ -29,35 +31,54 @@ _POLL = 0.1
 def forget(home: Path, timeout: float = 120.0) -> bool:
     """Take out the vectors of what is no longer in the memory; says whether that is done. Raises nothing
     that a worker or its absence can cause; sqlite3.Error for a database that cannot be written to."""
-    if not path(home).is_file():
-        return True
+    try:
+        if not path(home).is_file():
+            return True
+    except OSError:
+        return False
     until = time.monotonic() + timeout
     while time.monotonic() < until:
-        done = _by_worker(home, until) if client.alive(home) else _by_us(home)
-        if done:
-            return True
+        if obstacle(folder(home)):
+            return False
+        try:
+            if _by_worker(home, until) if client.alive(home) else _by_us(home):
+                return True
+        except _Impossible:
+            return False
         time.sleep(_POLL)
     return False
 
 
+class _Impossible(IndexerError):
+    """What stands on disk cannot be deleted: to wait is in vain."""
+
+
 def _by_worker(home: Path, until: float) -> bool:
-    """Have the worker do it. False: it did not answer, or ended before it was done."""
+    """Have the worker do it. False: it did not answer, or ended before it was done. Raises _Impossible."""
     try:
         order = int(client.request(home, {"op": "forget"})["order"])
         while time.monotonic() < until:
-            if int(client.request(home, {"op": "status"})["done"]) >= order:
+            if _carried_out(client.request(home, {"op": "status"}), order):
                 return True
             time.sleep(_POLL)
+    except _Impossible:
+        raise
     except (IndexerError, KeyError, ValueError):
         return False
     return False
+
+
+def _carried_out(state: dict[str, Any], order: int) -> bool:
+    if state.get("trouble"):
+        raise _Impossible(*state["trouble"])
+    return int(state["done"]) >= order
 
 
 def _by_us(home: Path) -> bool:
     """Do it without a worker. False: one has come up just now."""
     try:
         lock = Lock(home)
-    except IndexerError:
+    except (IndexerError, OSError):
         return False
     try:
         with closing(open_store(home)) as vectors, reading(home) as memory:
@@ -65,6 +86,8 @@ def _by_us(home: Path) -> bool:
             vectors.index_lost()
             vectors.scrub()
         shutil.rmtree(folder(home) / CHROMA, ignore_errors=True)
+        if (folder(home) / CHROMA).exists():
+            raise _Impossible(f"{folder(home) / CHROMA} cannot be deleted")
     finally:
         lock.release()
     return True

@@ -5,9 +5,10 @@ Counts come from SQLite, the index's own names from the index; nothing here chan
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from indexer.embedders.base import Spec
 from indexer.errors import IndexerError
@@ -17,6 +18,12 @@ from indexer.store.vectors import Vectors, folder
 from indexer.sync import Sync
 from indexer.text import many
 
+SYNC, REBUILD = (
+    "`transcript-indexer vectors sync`",
+    "it is mended by itself; `transcript-indexer vectors rebuild` waits",
+)
+INDEX = "chroma"
+"""The index's folder, in that of vectors."""
 NAMED = 10
 """Differences that are named, of each kind and model."""
 
@@ -50,6 +57,46 @@ def at_rest(home: Path, vectors: Vectors | None, specs: list[Spec]) -> dict[str,
     return {"rows": rows, "taken_in": vectors.rows(), "bytes": size_of(folder(home)), "arms": arms}
 
 
+class Gap(NamedTuple):
+    """One thing that keeps vectors from covering the memory. kind: `blocked`, `package`, `behind` or `index`."""
+
+    kind: str
+    message: str
+    remedy: str
+
+
+def gaps(state: Mapping[str, Any]) -> list[Gap]:
+    """All of them, of a state as `report` or `at_rest` gives it; none when every row can be found by meaning.
+
+    Beside their keys, if there: `trouble` (what is wrong, and its remedy), `missing` (packages to be installed),
+    `indexed` (False: there is to be no index) and `compared`."""
+    found = [Gap("blocked", *state["trouble"])] if state.get("trouble") else []
+    lacking = state.get("missing", ())
+    if lacking:
+        found.append(Gap("package", f"not installed: {', '.join(lacking)}", f"`pip install {' '.join(lacking)}`"))
+    said = [(f"{arm['arm']} does not take part: ", arm.get("trouble"), SYNC) for arm in state["arms"]]
+    index = (state.get("index") or {}).get("trouble") or ""
+    said.append(("", index, REBUILD if "rebuilt" in index else "mend that; it is opened again within a minute"))
+    for who, trouble, remedy in said:
+        if trouble and not any(name in trouble for name in lacking):
+            found.append(Gap("package" if who else "index", f"{who}{trouble}", remedy))
+    found += [Gap("behind", message, SYNC) for message in _behind(state)]
+    for model, one in state.get("compared", {}).items():
+        if one["different"]:
+            found.append(Gap("index", f"{one['different']:,} documents of {model} differ from Chroma", REBUILD))
+    return found
+
+
+def _behind(state: Mapping[str, Any]) -> Iterator[str]:
+    if state["rows"] != state["taken_in"]:
+        yield f"{abs(state['rows'] - state['taken_in']):,} rows of {state['rows']:,} have not been looked at"
+    for arm in state["arms"]:
+        if lacking := arm["documents"] - arm["vectors"]:
+            yield f"{lacking:,} documents have no vector of {arm['arm']} yet"
+        if state.get("indexed", True) and (untold := max(arm["unindexed"], arm["vectors"] - arm["indexed"])):
+            yield f"{untold:,} documents of {arm['arm']} are not in Chroma yet"
+
+
 def compared(sync: Sync) -> dict[str, Any]:
     """What the index holds against what it should, by model. Opens the index; {} when there is none."""
     index = sync.opened()
@@ -57,23 +104,24 @@ def compared(sync: Sync) -> dict[str, Any]:
     if index is not None:
         for arm in sync.arms:
             try:
-                found[arm.spec.model] = _difference(sync, arm.spec.model)
+                found[arm.spec.model] = _difference(sync, arm.spec)
             except IndexerError as error:
-                sync.lose_index(error)
+                sync.index_failed(error)
                 break
     return found
 
 
-def _difference(sync: Sync, model: str) -> dict[str, Any]:
+def _difference(sync: Sync, spec: Spec) -> dict[str, Any]:
+    """Documents of all rows taken in, whether they have a vector by now or not, and what Chroma says it holds."""
     index = sync.index
-    held = set(index.names(model)) if index is not None else set()
-    given = {name for name, _ in sync.vectors.indexed(model)}
+    held = set(index.names(spec.model)) if index is not None else set()
+    should = set(sync.vectors.names(spec.latin_only))
     return {
         "held": len(held),
-        "should": len(given),
-        "missing": sorted(given - held)[:NAMED],
-        "stray": sorted(held - given)[:NAMED],
-        "different": len(given ^ held),
+        "should": len(should),
+        "missing": sorted(should - held)[:NAMED],
+        "stray": sorted(held - should)[:NAMED],
+        "different": len(should ^ held),
     }
 
 

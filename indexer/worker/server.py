@@ -25,21 +25,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from indexer import events
-from indexer.errors import Busy, IndexerError
-from indexer.store.connection import prepare_home, use_scratch
+from indexer.documents import is_wide
+from indexer.errors import Busy, CorruptDatabase, IndexerError
+from indexer.obstacles import Obstacle
+from indexer.store.connection import prepare_home, translated, use_scratch
 from indexer.store.vectors import Vectors, at_rest, folder
 from indexer.sync import Arm, Sync
+from indexer.trim import trim
 from indexer.worker import wire
 from indexer.worker.answer import Answers, Found, Question, as_json
-from indexer.worker.client import WARMING
+from indexer.worker.client import WARMING, blocked
+from indexer.worker.conversation import REST_SECONDS, beat, converse, seen, told
 from indexer.worker.report import compared, progress, report
 
-REST_SECONDS = 1.0
-PATIENCE = 2.0
-"""Seconds a client may take to say what it wants."""
+RETRY_SECONDS = 10.0
+SETTLE_SECONDS = 5.0
+"""What can be done in this time is done before the index is held against SQLite."""
 STUCK_SECONDS = 60.0
 STUCK = 70
 COUNT_SECONDS = 3.0
+_WAITING = "{many:,} rows have no vectors of {arm} yet: those were found by keywords alone"
+LOOKING = "what was stored lately is still being looked through: it was found by keywords alone"
 _PARTLY = "{}, so only keywords were searched; see `transcript-indexer vectors status`"
 _LOCK_TRIES, _LOCK_PAUSE = 10, 0.05
 _BACKLOG = 64
@@ -52,9 +58,9 @@ class Lock:
         prepare_home(home)
         prepare_home(folder(home))
         use_scratch(home)
-        self._fd = os.open(
-            folder(home) / wire.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600
-        )
+        self._path = folder(home) / wire.LOCK
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        self._fd = os.open(self._path, flags, 0o600)
         for last in range(_LOCK_TRIES):
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,6 +73,17 @@ class Lock:
                 return
         os.close(self._fd)
         raise Busy(f"there is a vector worker for {home} already")
+
+    def ours(self) -> bool:
+        """Whether the lock still stands where others look for it: its folder may have been taken away."""
+        try:
+            there = self._path.lstat()
+        except PermissionError:
+            return True  # closed to us: opened again it may be the same one
+        except OSError:
+            return False
+        held = os.fstat(self._fd)
+        return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
 
     def release(self) -> None:
         """Give it up."""
@@ -92,11 +109,13 @@ def listen(path: Path) -> socket.socket:
 
 
 class Parts(NamedTuple):
-    """What a worker is made of: see sync.Sync and answer.Answers. notes: said with the answers, once each."""
+    """What a worker is made of: see sync.Sync and answer.Answers. notes: said with the answers, once each.
+    ours: whether its folder is still the one whose lock it holds."""
 
     sync: Sync
     linger: float
     notes: Sequence[str] = ()
+    ours: Callable[[], bool] = lambda: True
 
 
 class Worker:
@@ -109,7 +128,7 @@ class Worker:
         self._sync = parts.sync
         self._sync.beat = self._beat
         self._read: Vectors | None = None
-        self._answers = Answers(home, parts.sync.scan, self._vectors, lambda: self._sync.index)
+        self._answers = Answers(home, parts.sync.scan, self._vectors, parts.sync.wanted)
         self.stop = stop
         self.warm = threading.Event()
         self._wake = threading.Event()
@@ -121,6 +140,8 @@ class Worker:
         self._progress, self._counted_at = "", float("-inf")
         self._compared: dict[str, Any] = {}
         self._ordered = self._done = 0
+        self._trouble: IndexerError | None = None
+        self.failed = False
 
     # -- the thread that syncs -----------------------------------------------------------------------
 
@@ -132,31 +153,61 @@ class Worker:
             for arm in (*self._sync.arms, *self._sync.old):
                 self._beat()
                 arm.load(self._clock())
-                self.warm.set()
+                self._is_warm()
+                trim()  # what it took to load the model
             while not self.stop.is_set():
                 self._turn()
         except Exception as error:
             events.failed("vectors", error)
+            self.failed = True
             raise
         finally:
             self.stop.set()
             self._sync.close()  # here: SQLite's connections are of the thread that made them
 
+    def _is_warm(self) -> None:
+        self.warm.set()
+        with contextlib.suppress(OSError):
+            (folder(self._home) / wire.STARTING).unlink(missing_ok=True)
+
     def _turn(self) -> None:
         self._beat()
-        while self._orders:
-            self._orders.pop(0)()
-            self._done += 1
-        worked = self._sync.step()
-        self._count()
+        if not self._parts.ours():
+            raise IndexerError("the folder of vectors was taken away", "it is made anew")
+        worked = self._work()
         if worked:
             self._active = self._clock()
             return
         if self._clock() - self._active > self._parts.linger:
             self.stop.set()
             return
-        self._wake.wait(REST_SECONDS)
+        self._wake.wait(RETRY_SECONDS if self._trouble else REST_SECONDS)
         self._wake.clear()
+
+    def _work(self) -> bool:
+        """Orders and one piece of work. What cannot be written now (a full disk, a folder that was closed) is
+        tried again in a while: what there is goes on answering. A damaged database ends the process: it is set
+        aside when the next one opens it."""
+        try:
+            with translated():
+                while self._orders:
+                    deed = self._orders.pop(0)
+                    try:
+                        deed()
+                    finally:
+                        self._done += 1  # whoever waits looks first whether there is trouble
+                worked = self._sync.step()
+                self._count()
+        except CorruptDatabase:
+            raise
+        except (IndexerError, OSError) as error:
+            if self._trouble is None:
+                events.failed("vectors", error)
+            self._trouble = seen(self._home, error)
+            self._sync.look_again()
+            return False
+        self._trouble = None
+        return worked
 
     def _count(self) -> None:
         """Now and then, while not every model is whole: how far they have come."""
@@ -170,33 +221,23 @@ class Worker:
         since = self._answering_since
         if since is not None and self._clock() - since > STUCK_SECONDS:
             os._exit(STUCK)
-        path = folder(self._home) / wire.BEAT
-        with contextlib.suppress(OSError):
-            path.touch(0o600)
-            os.utime(path)
+        beat(self._home)
 
     # -- the thread that answers ---------------------------------------------------------------------
 
     def serve(self, sock: socket.socket) -> None:
         """Answer until told to stop."""
-        sock.settimeout(REST_SECONDS / 2)
         while not self.stop.is_set():
-            try:
-                connection, _ = sock.accept()
-            except TimeoutError:
-                continue
-            with connection:
-                self._converse(connection)
+            converse(sock, self._timed)
 
-    def _converse(self, connection: socket.socket) -> None:
+    def _timed(self, message: dict[str, Any]) -> dict[str, Any]:
+        self._answering_since = self._clock()
         try:
-            message = wire.receive(connection, time.monotonic() + PATIENCE)
-            self._answering_since = self._clock()
-            answer = self.reply(message)
-            connection.settimeout(PATIENCE)
-            wire.send(connection, {"version": wire.VERSION, **answer})
-        except (IndexerError, OSError) as error:
+            with translated():
+                return self.reply(message)
+        except IndexerError as error:
             events.failed("vector worker", error)
+            return as_json(Found({}, [], None), (blocked(Obstacle(error.message, error.hint)),))
         finally:
             self._answering_since = None
 
@@ -230,7 +271,7 @@ class Worker:
         if not self.warm.is_set():
             return as_json(Found({}, [], None), (WARMING,))
         found = self._answers.find(question, self._answering())
-        return as_json(found, self._said(found))
+        return as_json(found, self._said(found, is_wide(question.text)))
 
     def _answering(self) -> list[Arm]:
         """Models that answer: those that are wanted and whole; beside them, while one is not, the old ones."""
@@ -239,18 +280,33 @@ class Worker:
             wanted if len(wanted) == len(self._sync.arms) else [*wanted, *(arm for arm in self._sync.old if arm.whole)]
         )
 
-    def _said(self, found: Found) -> list[str]:
-        """At most one note: the worst there is."""
-        for arm in self._sync.arms:
+    def _said(self, found: Found, wide: bool) -> list[str]:
+        """At most one note: the worst there is. wide: models of Latin letters were not asked."""
+        arms = [arm for arm in self._sync.arms if not (wide and arm.spec.latin_only)]
+        if trouble := self._trouble:
+            return [f"vectors cannot be brought up to date: {trouble.message} ({trouble.hint})"]
+        for arm in arms:
             if arm.trouble is not None:
                 return [f"{arm.spec.arm} does not take part: {arm.trouble.message} ({arm.trouble.hint})"]
         if not self._answering():
             return [_PARTLY.format(self._progress or "vectors are being made")]
         if found.trouble is not None:
             return [found.trouble.message]
+        if behind := self._behind(arms):
+            return [behind]
         if self._sync.index_trouble:
             return [f"{self._sync.index_trouble} (vectors are compared one by one meanwhile)"]
         return [self._notes.pop(0)] if self._notes else []
+
+    def _behind(self, arms: Sequence[Arm]) -> str:
+        """What the answer lacks because vectors of it are still being made; "" when it lacks nothing."""
+        vectors = self._vectors()
+        for arm in arms if vectors is not None else ():
+            if waiting := vectors.coverage_waiting(arm.spec.model) if vectors else 0:
+                return _WAITING.format(many=waiting, arm=arm.spec.arm)
+        if not all(arm.whole for arm in arms) or not self._sync.swept:
+            return LOOKING
+        return ""
 
     def _deeds(self) -> dict[object, Callable[[], None]]:
         """What may be ordered: carried out by the thread that syncs, before its next piece of work."""
@@ -264,15 +320,19 @@ class Worker:
     def _order(self, deed: Callable[[], None]) -> dict[str, Any]:
         """Accept an order; a report with `done` of at least its number says that it was carried out."""
         self._ordered += 1
+        self._trouble = None  # the order is the next try
         self._orders.append(deed)
         self._wake.set()
         return {"order": self._ordered}
 
     def _compare(self) -> None:
+        """Look at every row, do what little there is to do, and hold Chroma against SQLite."""
         self._sync.sweep()
-        while not self._sync.swept:
+        until, worked = self._clock() + SETTLE_SECONDS, True
+        while not self._sync.swept or (worked and self._clock() < until):
             self._beat()
-            if not self._sync.step() and not self._sync.swept:
+            worked = self._sync.step()
+            if not worked and not self._sync.swept:
                 break  # there is no memory to be read
         self._compared = compared(self._sync)
 
@@ -282,6 +342,7 @@ class Worker:
             "warm": self.warm.is_set(),
             "done": self._done,
             "compared": self._compared,
+            "trouble": told(self._trouble),
         }
 
     def _vectors(self) -> Vectors | None:

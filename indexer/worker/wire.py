@@ -28,6 +28,9 @@ LONGEST_PATH = 107
 LARGEST = 16 << 20
 LOCK = "worker.lock"
 BEAT = "worker.beat"
+STARTING = "starting"
+"""Files in the folder of vectors: of the worker that there is, the moment it last showed that it lives, and how
+often one was started since one came to answer."""
 _SOCKET = "worker.sock"
 _LENGTH = struct.Struct(">I")
 _NAMES = tuple(field.name for field in fields(Filters))
@@ -38,6 +41,10 @@ class Unreachable(IndexerError):
 
     kind = "unreachable"
     retryable = True
+
+
+class Late(Unreachable):
+    """Somebody listens, and has not answered in time."""
 
 
 def socket_path(home: Path, env: Mapping[str, str] = os.environ) -> Path:
@@ -58,12 +65,14 @@ def send(sock: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def receive(sock: socket.socket, until: float) -> dict[str, Any]:
-    """One message, by the moment `until` of time.monotonic. Raises Unreachable."""
+    """One message, by the moment `until` of time.monotonic. Raises Unreachable, Late when that has passed."""
     try:
         (length,) = _LENGTH.unpack(_exactly(sock, _LENGTH.size, until))
         if length > LARGEST:
             raise Unreachable("the vector worker's answer is too long")
         message = json.loads(_exactly(sock, length, until))
+    except TimeoutError:
+        raise Late("the vector worker does not answer in time") from None
     except (OSError, ValueError, RecursionError) as error:
         raise Unreachable(f"the vector worker does not answer ({type(error).__name__})") from None
     if not isinstance(message, dict):

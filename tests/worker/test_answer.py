@@ -71,10 +71,20 @@ def test_among_some_rows_the_scan_answers(meaning: Meaning, many: list[int]) -> 
     assert (sorted(rows(found)), found.via) == (many[:4], ["exact"])
 
 
+def test_what_the_index_was_not_told_of_yet_is_in_its_answer(meaning: Meaning, many: list[int]) -> None:
+    row = meaning.memory.prompt("paint the shed and nothing else")
+    meaning.now += 3
+    assert meaning.sync._find(meaning.now)
+    meaning.sync._embed(meaning.sync.arms[0], meaning.now)
+    assert meaning.vectors.untold(MODEL, 9) == 1
+    found = find(meaning, limit=9)
+    assert (sorted(rows(found)), found.via) == ([*many, row], ["chroma"])
+
+
 def test_an_index_that_is_behind_is_not_asked(
     meaning: Meaning, many: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(meaning.vectors), "coverage_gap", lambda *_: True)
+    monkeypatch.setattr(type(meaning.vectors), "unindexed_rows", lambda *_: None)
     assert find(meaning).via == ["exact"]
 
 

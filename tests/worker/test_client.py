@@ -102,7 +102,7 @@ def test_searches_of_one_moment_start_one_worker(meaning: Meaning, started: list
 
 def test_one_that_never_came_up_is_started_again_after_a_while(meaning: Meaning, started: list[Path]) -> None:
     ask(meaning.home, "shed", Filters())
-    marker = folder(meaning.home) / client._MARKER
+    marker = folder(meaning.home) / wire.STARTING
     os.utime(marker, (time.time() - client._STARTING - 1,) * 2)
     ask(meaning.home, "shed", Filters())
     assert started == [meaning.home] * 2
@@ -132,6 +132,83 @@ def test_a_worker_that_cannot_be_started_is_told_of(meaning: Meaning, monkeypatc
     monkeypatch.setattr(client, "start", fail)
     (note,) = ask(meaning.home, "shed", Filters()).notes
     assert "Cannot allocate memory" in note
+
+
+def test_what_stands_in_the_way_is_told_with_its_remedy(meaning: Meaning, started: list[Path]) -> None:
+    home = meaning.home / "other"
+    home.mkdir()
+    folder(home).touch()
+    for wait in (0.0, 30.0):
+        (note,) = ask(home, "shed", Filters(), wait=wait).notes
+        assert note.endswith(f"so only keywords were searched: {folder(home)} is no folder; move it away")
+    assert started == []
+    folder(home).unlink()
+    assert ask(home, "shed", Filters()).notes == (WARMING,)
+
+
+def test_one_that_ends_at_its_start_is_told_of(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "start", lambda _: spawned("false"))
+    monkeypatch.setattr(client, "_STARTING", 0.0)
+    (note,) = ask(meaning.home, "shed", Filters(), wait=30.0).notes
+    assert "ends at its start" in note
+    assert "vectors serve` says why" in note
+
+
+def test_one_that_left_in_good_order_is_no_failure() -> None:
+    pid = spawned("true")
+    client._children.add(pid)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert not client.ended()
+    assert pid not in client._children
+
+
+def spawned(program: str) -> int:
+    return os.posix_spawnp(program, [program], dict(os.environ))
+
+
+def test_after_some_starts_in_vain_it_is_said_that_none_comes_up(
+    meaning: Meaning, started: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_STARTING", 0.0)
+    notes = [ask(meaning.home, "shed", Filters()).notes[0] for _ in range(5)]
+    assert notes[:3] == [WARMING] * 3
+    assert all("ends at its start" in note for note in notes[3:])
+
+
+def test_where_no_start_can_be_noted_it_is_told(
+    meaning: Meaning, started: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder(meaning.home) / wire.STARTING).symlink_to("elsewhere")
+    (note,) = ask(meaning.home, "shed", Filters()).notes
+    assert "cannot be started" in note
+    assert started == []
+
+
+def test_one_that_has_no_time_is_not_said_to_be_loading(meaning: Meaning, started: list[Path]) -> None:
+    lock = Lock(meaning.home)
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(wire.socket_path(meaning.home)))
+        sock.listen()
+        (note,) = ask(meaning.home, "shed", Filters(), timeout=0.05).notes
+    lock.release()
+    assert "had no time to answer" in note
+
+
+def test_who_waits_is_answered_within_the_longer_of_both_times(
+    meaning: Meaning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, given = [100.0], list[float]()
+
+    def warming(_: Path, __: object, timeout: float) -> dict[str, object]:
+        given.append(timeout)
+        now[0] += 0.4
+        return {"arms": {}, "via": [], "notes": [WARMING]}
+
+    monkeypatch.setattr(client, "request", warming)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    assert ask(meaning.home, "shed", Filters(), wait=1.0, timeout=1.5).notes == (WARMING,)
+    assert given == pytest.approx([1.5, 1.1, 0.7])
 
 
 def test_who_has_time_waits_until_it_is_warm(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ import pytest
 from meaning import MODEL, Meaning
 from workers import serving, worker
 
+from indexer.errors import IndexerError
+from indexer.obstacles import Obstacle
 from indexer.store.vectors import at_rest, folder, path
 from indexer.worker import client, forgetting
 from indexer.worker.forgetting import forget
@@ -64,6 +66,36 @@ def test_a_worker_does_it(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> 
         thread.join()
     meaning.begin()
     assert vectors_left(meaning) == 1
+
+
+def test_a_worker_that_cannot_is_not_waited_for(meaning: Meaning) -> None:
+    meaning.sync.close()
+    meaning.begin()
+    one = worker(meaning)
+    one._order = lambda _: {"order": 1}  # type: ignore[method-assign, assignment]
+    one._trouble = IndexerError("the disk is full", "make room")
+    with serving(one, meaning.home):
+        assert not forget(meaning.home)
+
+
+def test_a_folder_that_cannot_be_used_is_not_waited_for(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "obstacle", lambda _: Obstacle("it is closed", "open it"))
+    assert not forget(meaning.home)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_no_success(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", fail)
+    assert not forget(meaning.home)
+
+
+def test_an_index_that_cannot_be_deleted_is_no_success(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder(meaning.home) / "chroma").mkdir()
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+    meaning.sync.vectors.close()
+    assert not forget(meaning.home)
 
 
 def turning(one: Worker) -> None:

