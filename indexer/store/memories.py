@@ -15,6 +15,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from indexer.compressors.base import Observation, Summary, Turn, WorkItem
@@ -24,6 +25,9 @@ from indexer.text import content_hash, iso, search_tokens, title_key
 OBSERVATION_CODE, SUMMARY_CODE = 3, 4
 _WORDS = re.compile("[a-z0-9]+")
 DAYS_MOST = 10
+CHUNK = 200
+"""Rows that one statement looks for."""
+_told = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps makes one anew for each call
 
 _COLUMNS = (
     "memory_session_id", "project", "project_key", "type", "title", "subtitle", "narrative", "facts", "concepts",
@@ -53,7 +57,7 @@ _LINKED = """
 SELECT l.observation_id, l.tool_use_row FROM observation_origins g
 JOIN observation_tool_uses l ON l.observation_id = g.observation_id WHERE g.session_db_id = ?
 """
-_INDEX = """
+INDEX = """
 INSERT INTO search_texts (id, kind, uuid, session_db_id, project_key, created_at_epoch, detail, title, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET uuid = excluded.uuid,
   session_db_id = excluded.session_db_id, project_key = excluded.project_key,
@@ -132,10 +136,12 @@ def _taken_over(
 ) -> dict[tuple[str, str], tuple[Any, ...]]:
     """Observations of turns that another session owned until now: their rows come along."""
     found = {}
-    for key in keys:
-        row = conn.execute(_HELD.format("g.turn_id = ? AND g.slot = ?"), key).fetchone()
-        if row is not None:
-            found[key] = row[2:]
+    for start in range(0, len(keys), CHUNK):
+        some = keys[start : start + CHUNK]
+        given = ", ".join(["(?, ?)"] * len(some))
+        sql = _HELD.format(f"(g.turn_id, g.slot) IN (VALUES {given})")
+        for row in conn.execute(sql, [part for key in some for part in key]).fetchall():
+            found[row[0], row[1]] = row[2:]
             sql = "UPDATE observation_origins SET session_db_id = ? WHERE observation_id = ?"
             conn.execute(sql, (session.id, row[2]))
     return found
@@ -207,7 +213,7 @@ def _values(session: Header, turn: Turn, one: Observation, digest: str, compress
     return (
         session.memory_session_id, session.project, session.project_key, one.type, one.title, one.subtitle or None,
         one.narrative or None, _list(one.facts), _list(one.concepts), _list(one.files_read), _list(one.files_modified),
-        turn.number, one.tokens, digest, compressor, one.agent_type, one.agent_id,
+        turn.number, one.tokens, digest, one.model or compressor, one.agent_type, one.agent_id,
         '{"origin":"outside"}' if one.outside else None,
         dedup_key(session.project_key, session.platform, one.title, agent=agent),
         one.time if one.time is not None else turn.time,
@@ -215,7 +221,7 @@ def _values(session: Header, turn: Turn, one: Observation, digest: str, compress
 
 
 def _list(values: Sequence[str]) -> str:
-    return json.dumps(values, ensure_ascii=False)
+    return _told(values) if values else "[]"
 
 
 def _leave_out(
@@ -229,8 +235,15 @@ def _leave_out(
     mine = {row[0] for key, row in held.items() if key[0] not in still}
     sql = "SELECT content_hash, id FROM observations WHERE memory_session_id = ?"
     others = {digest for digest, row_id in conn.execute(sql, (session.memory_session_id,)) if row_id not in mine}
-    for key in [key for key, one in wanted.items() if one.values[13] in others]:
+    told = imported(conn, session.id, "observation")
+    for key in [key for key, one in wanted.items() if one.values[13] in others or key[0] in told]:
         del wanted[key]
+
+
+def imported(conn: sqlite3.Connection, session: int, kind: str) -> set[str]:
+    """The turns, parts or records of a session of which imported memories tell."""
+    sql = "SELECT turn_id FROM imported_memories WHERE session_db_id = ? AND kind = ? AND turn_id IS NOT NULL"
+    return {turn for (turn,) in conn.execute(sql, (session, kind))}
 
 
 def _observations(
@@ -275,7 +288,7 @@ def _index(conn: sqlite3.Connection, session: int, row_id: int, uuid: str | None
     values = dict(zip(_COLUMNS, found, strict=True))
     body = "\n".join(str(values[name]) for name in _INDEXED if values[name] not in (None, "[]"))
     conn.execute(
-        _INDEX,
+        INDEX,
         (
             row_id * 8 + OBSERVATION_CODE, "observation", uuid, session, values["project_key"],
             values["created_at_epoch"], values["type"], search_tokens(values["title"]), search_tokens(body),
@@ -318,7 +331,8 @@ def _links(conn: sqlite3.Connection, session: Header, wanted: Mapping[tuple[str,
 
 def _summaries(conn: sqlite3.Connection, session: Header, summaries: Sequence[Summary]) -> None:
     held = {row[0]: row[1:] for row in conn.execute(_HELD_SUMMARIES, (session.id,))}
-    wanted = {one.part: _summary_values(session, one) for one in summaries}
+    told = imported(conn, session.id, "summary")
+    wanted = {one.part: _summary_values(session, one) for one in summaries if str(one.part) not in told}
     for part in held.keys() - wanted.keys():
         remove(conn, "session_summaries", held[part][0])
     for part, values in sorted(wanted.items()):
@@ -335,7 +349,7 @@ def _summaries(conn: sqlite3.Connection, session: Header, summaries: Sequence[Su
             search_tokens("\n".join(text for text in (*values[4:9], values[10]) if text)),
         )
         about = (row_id * 8 + SUMMARY_CODE, "summary", None, session.id, session.project_key, values[13], None)
-        conn.execute(_INDEX, (*about, title, body))
+        conn.execute(INDEX, (*about, title, body))
 
 
 def _summary_values(session: Header, one: Summary) -> tuple[Any, ...]:
@@ -350,14 +364,13 @@ def _summary_values(session: Header, one: Summary) -> tuple[Any, ...]:
 def _work(conn: sqlite3.Connection, session: Header, items: Sequence[WorkItem]) -> None:
     """Entries are only ever added, but for those whose record turned out to be another's."""
     held = {row[0]: row[1:] for row in conn.execute(_HELD_WORK.format("g.session_db_id = ?"), (session.id,))}
-    wanted = {item.identity: _work_values(session, item) for item in items}
+    told = imported(conn, session.id, "work")
+    wanted = {item.identity: _work_values(session, item) for item in items if item.identity not in told}
     for identity in held.keys() - wanted.keys():
         conn.execute("DELETE FROM work_state_origins WHERE entry_id = ?", (held[identity][0],))
+    held |= _work_taken_over(conn, session, [identity for identity in wanted if identity not in held])
     for identity, values in wanted.items():
         found = held.get(identity)
-        if found is None and (row := conn.execute(_HELD_WORK.format("g.identity = ?"), (identity,)).fetchone()):
-            found = row[1:]  # another session owned it until now
-            conn.execute("UPDATE work_state_origins SET session_db_id = ? WHERE identity = ?", (session.id, identity))
         if found is None:
             entry = _insert(conn, "work_state_entries", _WORK_COLUMNS, values)
             conn.execute("INSERT INTO work_state_origins VALUES (?, ?, ?)", (entry, session.id, identity))
@@ -365,18 +378,36 @@ def _work(conn: sqlite3.Connection, session: Header, items: Sequence[WorkItem]) 
             _update(conn, "work_state_entries", _WORK_COLUMNS, values, found[0])
 
 
+def _work_taken_over(
+    conn: sqlite3.Connection, session: Header, identities: Sequence[str]
+) -> dict[str, tuple[Any, ...]]:
+    """Entries that another session owned until now."""
+    found = {}
+    for start in range(0, len(identities), CHUNK):
+        some = identities[start : start + CHUNK]
+        sql = _HELD_WORK.format(f"g.identity IN ({', '.join('?' * len(some))})")
+        for row in conn.execute(sql, some).fetchall():
+            found[row[0]] = row[1:]
+            sql = "UPDATE work_state_origins SET session_db_id = ? WHERE identity = ?"
+            conn.execute(sql, (session.id, row[0]))
+    return found
+
+
 def _work_values(session: Header, item: WorkItem) -> tuple[Any, ...]:
     fields = {"key": item.key, "subject": item.subject, "status": item.status}
-    told = json.dumps(fields, ensure_ascii=False)
-    return session.project, session.project_key, session.content_session_id, told, item.time
+    return session.project, session.project_key, session.content_session_id, _told(fields), item.time
 
 
 # --- rows -----------------------------------------------------------------------------------------------
 
 
-def _insert(conn: sqlite3.Connection, table: str, names: Sequence[str], values: Sequence[Any]) -> int:
-    marks = ", ".join("?" * len(names))
-    return conn.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values).lastrowid or 0
+def _insert(conn: sqlite3.Connection, table: str, names: tuple[str, ...], values: Sequence[Any]) -> int:
+    return conn.execute(_inserting(table, names), values).lastrowid or 0
+
+
+@cache
+def _inserting(table: str, names: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
 def _update(conn: sqlite3.Connection, table: str, names: Sequence[str], values: Sequence[Any], row_id: int) -> None:
@@ -395,4 +426,6 @@ def remove(conn: sqlite3.Connection, table: str, row_id: int) -> None:
         conn.execute("UPDATE tool_uses SET observation_id = NULL WHERE observation_id = ?", (row_id,))
         conn.execute("DELETE FROM observation_tool_uses WHERE observation_id = ?", (row_id,))
     conn.execute(f"DELETE FROM {origins} WHERE {column} = ?", (row_id,))
+    kind = column.removesuffix("_id")
+    conn.execute("DELETE FROM imported_memories WHERE kind = ? AND row_id = ?", (kind, row_id))
     conn.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))

@@ -44,7 +44,8 @@ class Messages:
             follows = context.in_order and context.mode is NEW and row.terms == _terms(context)
             if not follows and self._placer.leads(context, row.record_uuid):
                 self._take_over(context, row)
-            self._merge_usage(row, text)
+            if not context.imported or row.index >= 0:
+                self._merge_usage(row, text)
             self._placer.filled.add(row.session)
         if text.text:
             self._put_text(context, row, text)

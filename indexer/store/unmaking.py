@@ -1,4 +1,4 @@
-"""Takes away what was made of sessions: observations, summaries, work items, and their index texts.
+"""Takes away what was made of sessions: observations, summaries, work items, models' answers, index texts.
 
 Of a session that loses records, all of it goes at once, since every sentence may repeat what is to be
 forgotten; what is left of the session is compressed again.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from indexer.store import duplicates
+from indexer.store import duplicates, imports
 from indexer.store.memories import remove
+from indexer.store.tombstones import Tombstones
 
 _MADE = (
     ("observations", "observation_origins", "observation_id"),
@@ -19,8 +20,9 @@ _MADE = (
 
 
 def unmake(conn: sqlite3.Connection, sessions: Iterable[int]) -> None:
-    """Forget what was made of these sessions (row ids), and have them compressed again. What was imported
-    stays. In the caller's transaction."""
+    """Forget what was made of these sessions (row ids), and have them compressed again. What was imported goes
+    too where it tells of a turn, and does not come back; what no turn is known of stays. In the caller's
+    transaction."""
     keys: set[str] = set()
     for session in sessions:
         of_session = "(SELECT observation_id FROM observation_origins WHERE session_db_id = ?)"
@@ -35,5 +37,9 @@ def unmake(conn: sqlite3.Connection, sessions: Iterable[int]) -> None:
         # A cascade does not run the triggers of every SQLite.
         conn.execute("DELETE FROM work_state_origins WHERE session_db_id = ?", (session,))
         conn.executemany("DELETE FROM work_state_entries WHERE id = ?", entries)
+        conn.execute("DELETE FROM model_turns WHERE session_db_id = ?", (session,))
+        conn.execute("DELETE FROM model_sessions WHERE session_db_id = ?", (session,))
+        told = imports.drop_told(conn, session, whole=False)
+        Tombstones(conn).bury("memory", told)
         conn.execute("UPDATE compress_marks SET done = -1, seen = NULL WHERE session_db_id = ?", (session,))
     duplicates.settle(conn, keys)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from indexer import app
 from indexer.config import Config
-from indexer.doctor import OK, PROBLEM, Finding
+from indexer.finding import OK, PROBLEM, Finding
 from indexer.store import archive, health, recall
 from indexer.store.connection import Connection, database_path
 from indexer.store.reads import counts

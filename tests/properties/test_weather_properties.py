@@ -32,7 +32,7 @@ from indexer.errors import Busy
 from indexer.files.tail import open_source
 from indexer.store.connection import database_path, prepare_home
 
-EXAMPLES = int(os.environ.get("WEATHER_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("WEATHER_EXAMPLES", "300"))
 FOLDERS = ("-home-dev-a", "-home-dev-b")
 SESSIONS = ("s0", "s1", "s2")
 SMALL = ingest.LIVE._replace(rows=3, data=1000)

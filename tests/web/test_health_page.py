@@ -13,7 +13,7 @@ pytest.importorskip("markdown_it")
 from pages import Browser, memory, parsed
 
 from indexer import config
-from indexer.doctor import NOTE, OK, PROBLEM, Finding
+from indexer.finding import NOTE, OK, PROBLEM, Finding
 from indexer.web.health_page import findings
 
 

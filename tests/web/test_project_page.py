@@ -15,7 +15,7 @@ from indexer.store.connection import open_writer
 from indexer.store.migrations import migrate
 
 SHOP = "/project?key=github.com%2Fexample%2Fshop-api"
-NO_ROWS = "UPDATE work_state_entries SET fields = '{}'"
+NO_ROWS = "DELETE FROM work_state_entries"
 
 
 def changed(tmp_path: Path, *statements: str) -> Browser:

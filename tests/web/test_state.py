@@ -19,7 +19,7 @@ pages = pytest.importorskip("pages") if pytest.importorskip("starlette") else No
 
 
 def shown(writer: int | None = 1, last: int | None = None, pending: int = 0, **said: Any) -> str:
-    return state.panel(State(writer, said, recall.Counts(1, 1, pending, 0), last))
+    return state.panel(State(writer, said, recall.Counts(1, 1, pending, 0, 0), last))
 
 
 def test_a_service_that_keeps_up() -> None:
