@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NAMES = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "report"))
+NAMES = sorted(
+    path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "report", "targets")
+)
 
 
 def main(argv: list[str]) -> None:

@@ -98,9 +98,9 @@ class Report:
     def come_round(self, now: float) -> None:
         """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
         a step that hangs is noticed."""
+        first, self._ready = not self._ready, True
         status = f"{self._condition().reason or 'up to date'}; {many(self._waiting(), 'file')} to read"
-        if not self._ready:
-            self._ready = True
+        if first:
             self._notify.ready(status)
         elif now - self._alive_at >= (self._notify.watchdog_seconds or 4 * STATUS_SECONDS) / 4:
             self._alive_at = now
@@ -148,7 +148,9 @@ class Report:
     def _condition(self) -> Trouble:
         """All that is wrong now."""
         watch = self._watch.status
-        troubles = [Trouble(watch.reason, watch.remedy), *condition.of_roots(self._config.roots)]
+        # Before its first look, a watcher knows of no root, and would have us wait for those that are there.
+        looked = [Trouble(watch.reason, watch.remedy)] if self._ready else []
+        troubles = [*looked, *condition.of_roots(self._config.roots)]
         return condition.joined(
             [
                 *filter(None, (self.trouble, self._narrow)),

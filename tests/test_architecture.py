@@ -24,7 +24,8 @@ ROOT = TESTS.parent
 FLOORS = (
     ("errors", "failpoints", "finding", "logfile", "metrics", "notify", "status_file"),
     ("control", "guard", "keyfile"),
-    ("records", "text", "condition"),
+    ("records", "text"),
+    ("condition",),
     ("exposition", "limits"),
     ("git_files", "sources.base", "compressors.base", "service_checks"),
     ("redaction_rules", "redaction_screen", "redaction_settings", "tags"),

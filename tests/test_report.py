@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import socket
@@ -28,6 +29,16 @@ def test_the_status_says_how_things_are(service: Service, root: Path) -> None:
     assert (told["pid"], told["mode"], told["reason"]) == (os.getpid(), "polling", "no watches left")
     assert (told["remedy"], told["watches"], told["directories"]) == ("raise them", 3, 3)
     assert (told["pending_files"], told["lag_bytes"]) == (0, 0)
+
+
+def test_before_its_first_look_the_watcher_has_nothing_to_say(home: Path, root: Path) -> None:
+    hand = Hand()
+    hand.state = hand.state._replace(reason=f"waiting for {root} to appear", remedy="start Claude Code")
+    service = Service(settings(home, root), hand=hand)
+    at_first = json.loads((home / status_file.NAME).read_bytes())
+    assert (at_first["reason"], at_first["remedy"]) == ("", "")
+    assert service.status["reason"].startswith("waiting for")
+    service.stop()
 
 
 def test_the_status_says_how_much_is_unread(service: Service, blocked: sqlite3.Connection, root: Path) -> None:

@@ -17,6 +17,8 @@ from indexer.cli.state import State
 SILENT_SECONDS = 120
 """After which a service that rewrites its status every 5 s counts as hung."""
 STALLED_SECONDS = 300
+RECENT_MS = 24 * 3600 * 1000
+"""Of a service that runs for months, only today's troubles are worth a look."""
 SHOWN = 3
 """Things of one kind that are advised on one by one."""
 SERVICE = "transcript-indexer service install"
@@ -126,7 +128,7 @@ def _of_vectors(found: State) -> Iterator[Advice]:
 
 def _of_service(found: State) -> Iterator[Advice]:
     troubles = found.watcher["troubles"] if found.watcher else []
-    if troubles:
+    if any(found.at - _number(one.get("at")) < RECENT_MS for one in troubles):
         yield Advice("last-errors", "the last troubles of the service", LOGS)
 
 

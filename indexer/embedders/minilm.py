@@ -8,6 +8,7 @@ tokens, 200 ms a text instead of 6 to 42.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,12 @@ LONGEST = 256
 """Tokens of a text that count: what the model was trained on."""
 
 
+UNASKED = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+"""From 1.29 on onnxruntime tells Microsoft of every model it runs, by default, and keeps a device id in
+~/.cache/Microsoft (seen with 1.32; microsoft/onnxruntime 27379 and 29843). Set before it is loaded, this is a
+full opt-out, by the one name or the other."""
+
+
 class MiniLM:
     """The loaded model. Raises NoEmbedder when a package is missing or another one."""
 
@@ -33,6 +40,7 @@ class MiniLM:
     def __init__(self) -> None:
         model, words = _files()
         try:
+            os.environ |= UNASKED
             self._numpy: Any = import_module("numpy")
             runtime: Any = import_module("onnxruntime")
             tokenizers: Any = import_module("tokenizers")

@@ -133,6 +133,7 @@ class _Batch:
         self._excluded: set[str] = set()
         self._here = imports.device(conn)
         self._typed: dict[str, list[str]] = {}
+        self._called: dict[str, set[str]] = {}
 
     def take(self) -> Taken:
         """Write all of it."""
@@ -218,9 +219,10 @@ class _Batch:
             self._count["known"] += 1
             return None
         stored = [call for call in one.calls if call.identity in answered]
-        if not stored:
+        weak = any(call.identity != call.id and call.id in self._called_in(one.session) for call in one.calls)
+        if not stored and not weak:
             return one
-        if all(answered[call.identity] for call in stored) or not one.results:
+        if weak or all(answered[call.identity] for call in stored) or not one.results:
             self._count["known"] += 1
             return None
         return one._replace(calls=())
@@ -230,6 +232,12 @@ class _Batch:
             platform = self._found.sessions[session].platform
             self._typed[session] = imports.typed_in(self._conn, platform, session)
         return self._typed[session]
+
+    def _called_in(self, session: str) -> set[str]:
+        if session not in self._called:
+            platform = self._found.sessions[session].platform
+            self._called[session] = imports.called_in(self._conn, platform, session)
+        return self._called[session]
 
     # -- records -----------------------------------------------------------------------------------
 

@@ -172,6 +172,15 @@ def is_borrowed(conn: sqlite3.Connection, platform: str, content_session_id: str
     return found is None or bool(conn.execute(BORROWED, (found.id,)).fetchone()[0])
 
 
+def called_in(conn: sqlite3.Connection, platform: str, content_session_id: str) -> set[str]:
+    """Tool ids of the calls that a session owns and that did not come from claude-mem."""
+    sql = (
+        "SELECT t.tool_use_id FROM sdk_sessions s JOIN tool_uses t ON t.session_db_id = s.id "
+        f"WHERE s.platform_source = ? AND s.content_session_id = ? AND t.record_uuid NOT GLOB '{FOREIGN}*'"
+    )
+    return {call for (call,) in conn.execute(sql, (platform, content_session_id))}
+
+
 def typed_in(conn: sqlite3.Connection, platform: str, content_session_id: str) -> list[str]:
     """What a session shows as typed that did not come from claude-mem."""
     sql = (

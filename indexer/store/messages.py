@@ -33,7 +33,8 @@ class Messages:
 
     def put(self, context: Context, text: AssistantText, _: int) -> None:
         """Store one line of a message."""
-        if context.agent_id is None and context.time_source == "record":
+        told = not context.imported or context.session.borrowed
+        if told and context.agent_id is None and context.time_source == "record":
             note_model(context.session, text.model, context.time)
         if context.mode is SKIP:
             return

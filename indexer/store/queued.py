@@ -84,7 +84,7 @@ class Queue:
     def _derive(self, session: Session, index_text: bool) -> int:
         twins = (
             "SELECT p.native_prompt_hash FROM session_records r JOIN user_prompts p ON p.native_prompt_id = r.uuid "
-            "WHERE r.session_db_id = ? AND r.uuid NOT LIKE 'queued:%'"
+            "WHERE r.session_db_id = ? AND r.uuid NOT LIKE 'queued:%' AND r.uuid NOT LIKE 'claude-mem:%'"
         )
         recorded = {digest for (digest,) in self._conn.execute(twins, (session.id,))}
         wanted: dict[str, _Found] = {}

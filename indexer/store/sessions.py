@@ -41,6 +41,10 @@ BORROWED = f"""
 SELECT coalesce(min(f.path GLOB '{IMPORTED}*'), 0) FROM session_files x JOIN ingest_files f ON f.id = x.file_id
 WHERE x.session_db_id = ?
 """
+_AGE = f"""
+SELECT f.path GLOB '{IMPORTED}*' AS imported, x.is_agent, min(x.first_epoch) FROM session_files x
+JOIN ingest_files f ON f.id = x.file_id WHERE x.session_db_id = ? GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1
+"""
 UNTITLED = f"""
 UPDATE session_files SET custom_title = NULL, ai_title = NULL WHERE session_db_id = ?
 AND file_id IN (SELECT id FROM ingest_files WHERE path GLOB '{IMPORTED}*')
@@ -98,6 +102,7 @@ class Session:
         self.started = self.last = None
         self.project_rank, self.project_file_id, self.cwd, self.git_branch = -1, None, None, None
         self.client_version = self.forked_from = self.custom_title = self.ai_title = None
+        self.observed_model = self.observed_model_epoch = None
 
 
 @dataclass(slots=True)
@@ -288,11 +293,7 @@ class Sessions:
         if not file.is_agent:
             session.tail.setdefault(file.id, 0)
             session.renumber = session.renumber or len(session.tail) > 1
-        sql = (
-            "SELECT is_agent, min(first_epoch) FROM session_files WHERE session_db_id = ? "
-            "GROUP BY is_agent ORDER BY is_agent LIMIT 1"
-        )
-        rank, epoch = self._conn.execute(sql, (session.id,)).fetchone()
+        _, rank, epoch = self._conn.execute(_AGE, (session.id,)).fetchone()
         if (rank, epoch) != (session.age.origin_rank, session.age.origin_epoch):
             session.aged = session.stored
             session.age.origin_rank, session.age.origin_epoch = rank, epoch

@@ -38,9 +38,6 @@ SELECT x.file_id FROM session_files x JOIN ingest_files f ON f.id = x.file_id
 WHERE x.session_db_id = ? AND f.path GLOB '{PATHS}*'
 AND NOT EXISTS (SELECT 1 FROM session_records r WHERE r.session_db_id = x.session_db_id AND r.file_id = x.file_id)
 """
-_AGE = """
-SELECT is_agent, min(first_epoch) FROM session_files WHERE session_db_id = ? GROUP BY is_agent ORDER BY is_agent LIMIT 1
-"""
 _MEMORIES = (("observation", "observations"), ("summary", "session_summaries"), ("work", "work_state_entries"))
 
 
@@ -129,10 +126,6 @@ class Twins:
                 "(SELECT 1 FROM session_files WHERE file_id = ?1)",
                 (file_id,),
             )
-        if files and (found := self._conn.execute(_AGE, (session.id,)).fetchone()):
-            session.age.origin_rank, session.age.origin_epoch = found
-            sql = "UPDATE sdk_sessions SET origin_rank = ?, origin_epoch = ? WHERE id = ?"
-            self._conn.execute(sql, (*found, session.id))
 
     def _follow(self, session: Session) -> None:
         """Imported memories are of their session's project, whatever that turns out to be."""

@@ -103,7 +103,7 @@ def test_a_report_that_lacks_everything_is_well_as_far_as_it_goes() -> None:
         ({"failed": [("s1", "RecursionError")]}, "transcript-indexer show s1"),
         ({"writer": None, "watcher": None, "made": Made(*[2] * len(Made._fields))}, "transcript-indexer compress"),
         ({"files": [File("/a b", "unreadable", 1, 0, {}, "Permission denied")]}, "chmod u+r '/a b'"),
-        ({"watcher": WELL | {"troubles": [{"event": "stalled"}]}}, LOGS),
+        ({"watcher": WELL | {"troubles": [{"event": "stalled", "at": NOW - 3_600_000}]}}, LOGS),
     ],
 )
 def test_whatever_is_wrong_has_its_next_command(changed: dict[str, Any], command: str) -> None:
@@ -125,6 +125,11 @@ VECTORS: dict[str, Any] = {"rows": 4, "taken_in": 4, "trouble": None, "worker": 
 )
 def test_vectors_that_are_not_whole_have_theirs(changed: dict[str, Any], command: str | None) -> None:
     assert commands(state(vectors=VECTORS | changed)) == ([command] if command else [])
+
+
+def test_troubles_of_yesterday_are_nothing_to_do() -> None:
+    old = {"event": "stalled", "at": NOW - 25 * 3_600_000}
+    assert commands(said(troubles=[old, {"event": "busy", "at": "x"}])) == []
 
 
 def test_many_unreadable_files_are_not_all_listed() -> None:

@@ -10,6 +10,7 @@ import pytest
 from claude_mem_db import CALL, CALL_GONE, GONE, LONG, SECRET, SHOP, add, old, transcript, v13
 from moving import differing, everything, rescanned, share_key, take_claude_mem
 from stores import store
+from transcripts import Transcript
 
 from indexer.errors import CorruptDatabase, NotFound, UsageError
 from indexer.exchange.claude_mem import answer, usual_place
@@ -200,3 +201,18 @@ def test_the_usual_place_is_claude_mem_s_own(tmp_path: Path) -> None:
 )
 def test_an_answer_is_what_the_tool_said(kept: str, said: str) -> None:
     assert answer(kept) == said
+
+
+def test_a_call_with_a_weak_id_is_not_taken_again(tmp_path: Path) -> None:
+    session = Transcript("shop", "/home/dev/shop")
+    session.user("fix the login")
+    session.call("Bash", {"command": "pytest"}, "call_0")
+    path = v13(tmp_path / "cm.db")
+    conn = sqlite3.connect(path)
+    conn.execute(f"UPDATE tool_uses SET tool_use_id = 'call_0' WHERE content_session_id = '{SHOP}'")
+    conn.commit()
+    conn.close()
+    rescanned(tmp_path / "home", session)
+    assert take_claude_mem(tmp_path / "home", path).tool_uses == 1
+    assert rows(tmp_path / "home", "SELECT count(*) FROM tool_uses WHERE tool_use_id = 'call_0'") == [(1,)]
+    assert take_claude_mem(tmp_path / "home", path).tool_uses == 0

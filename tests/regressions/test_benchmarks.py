@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import commands, corpus, peers, redaction, report, rescan, safety, sweeps
+from benchmarks import commands, corpus, fuzz, peers, redaction, report, rescan, safety, sweeps, targets
 
 ROOT = Path(__file__).parents[2]
 TINY = report.Part("Redaction", "redaction", ("--megabytes", "0.1"), ("--megabytes", "0.2"), 60)
@@ -171,3 +171,22 @@ def test_crash_tests_have_run_elsewhere() -> None:
 def test_a_test_that_cannot_be_run_is_no_result() -> None:
     with pytest.raises(SystemExit, match="could not run"):
         safety.run(["tests/no_such_test.py"], {})
+
+
+# -- fuzzing -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", fuzz.NAMES)
+def test_every_target_takes_its_seeds_and_any_bytes(name: str) -> None:
+    for data in (*fuzz.SEEDS[name], b"", b"\xff\x00{", bytes(range(256))):
+        targets.TARGETS[name](data)
+
+
+def test_the_targets_are_those_that_can_be_asked_for() -> None:
+    assert tuple(targets.TARGETS) == fuzz.NAMES == tuple(fuzz.SEEDS)
+
+
+def test_without_atheris_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "find_spec", lambda _: None)
+    with pytest.raises(SystemExit, match="pip install atheris"):
+        fuzz.main(["line"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from desk import Desk, call, entry, result, said
+from desk import NOON, Desk, call, entry, result, said
 
-from indexer.records import Prompt, Title
+from indexer.records import Prompt, QueueOperation, Title
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
 from indexer.store.twins import CUT, ELLIPSIS, FOREIGN, is_twin
@@ -137,3 +137,37 @@ def test_imported_memories_move_with_their_session() -> None:
 )
 def test_what_is_the_same_prompt(text: str, own: list[str], same: bool) -> None:
     assert is_twin(text, own) is same
+
+
+def queue(desk: Desk) -> None:
+    """A prompt that exists only as lines of the queue of an old client."""
+    lines = [QueueOperation("enqueue", "hello"), QueueOperation("remove", None)]
+    desk.write(desk.file("a"), *(entry(None, line, version="2.1.40", time=5) for line in lines))
+
+
+@pytest.mark.parametrize("first", ["import", "transcript"])
+def test_a_queued_prompt_is_a_twin_too(first: str) -> None:
+    desk = Desk()
+    if first == "transcript":
+        queue(desk)
+    desk.write(imported(desk), entry(f"{FOREIGN}1", Prompt("hello")))
+    if first == "import":
+        queue(desk)
+    assert desk.rows("SELECT prompt_text, is_queued FROM user_prompts") == [("hello", 1)]
+
+
+def test_an_import_does_not_make_a_session_older_than_its_transcript() -> None:
+    desk = Desk()
+    desk.write(desk.file("a"), entry("u1", Prompt("hello"), time=10))
+    desk.write(imported(desk), entry(f"{FOREIGN}1", Prompt("alone"), time=0))
+    assert desk.one("SELECT origin_epoch FROM sdk_sessions") == NOON + 10
+    assert desk.to_read_again() == []
+
+
+def test_a_session_s_model_is_that_of_its_transcript() -> None:
+    desk = Desk()
+    desk.write(imported(desk), entry("u1", said("m", "x", model="theirs"), time=9))
+    desk.write(desk.file("a"), entry("u2", said("n", "y", model="ours"), time=1), entry("u1", Prompt("p"), time=None))
+    assert desk.one("SELECT observed_model FROM sdk_sessions") == "ours"
+    desk.write(imported(desk), entry("u3", said("o", "z", model="later"), time=99))
+    assert desk.one("SELECT observed_model FROM sdk_sessions") == "ours"
