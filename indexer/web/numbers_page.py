@@ -125,7 +125,7 @@ def _tokens(counts: Counts, here: _Clock) -> Html:
     fresh = [(str(day), days[day][:3] if day in days else [0, 0, 0]) for day in shown]
     rows: list[tuple[str | int, ...]] = [(str(day), *days[day]) for day in reversed(shown) if day in days]
     return charts.figure(
-        f"Tokens a day, of the last {DAYS} days that have any",
+        f"Tokens a day, {DAYS} days up to {last}",
         charts.stacked(_KINDS[:3], fresh, "tokens a day"),
         charts.table(("Day", *(kind.capitalize() for kind in _KINDS)), rows),
         "What is read from the cache is some hundred times the rest, and stands in the table alone.",

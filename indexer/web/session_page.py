@@ -61,7 +61,8 @@ def view(conn: Connection, settings: Config, given: Mapping[str, str]) -> Page:
     title = glance(session.title or "untitled", 160)
     turn = partial(_turning, session, agent, number, len(starts))
     head = _sub_head(told) if agent else _head(conn, told) if number == 1 else _short_head(session)
-    listed = tag("section", _steps(told, shown), aria_label="Conversation")
+    heading = tag("h2", "Conversation", class_="unseen")  # a page may begin with an answer, which is an h3
+    listed = tag("section", heading, _steps(told, shown), aria_label="Conversation")
     body = join(head, turn("above"), listed if shown else empty("Nothing was said in it."), turn("below"))
     return Page(title, body, "", "session.js")
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from indexer import status_file
 from indexer.config import Config
-from indexer.store import health, recall
+from indexer.store import health, recall, refined
 from indexer.store.connection import Connection, writer_alive
 from indexer.text import parse_time
-from indexer.web.layout import aside, many, size, when
+from indexer.web.layout import aside, many, size, spoken, when
 from indexer.web.markup import Html, coded, join, tag
+
+_FREE = "rules: no model is asked, no token spent"
 
 
 class State(NamedTuple):
     """writer: its pid, 0 if that is not known, None if nothing writes. said: the running service's own report.
-    made: what was remembered and is still to be. last: when something was stored last, epoch milliseconds."""
+    made: what was remembered and is still to be. last: when something was stored last, epoch milliseconds.
+    budget: what models were asked for today, and what may be. paused: providers that are left alone, and why."""
 
     writer: int | None
     said: dict[str, Any]
     made: recall.Counts
     last: int | None
+    budget: str = _FREE
+    paused: tuple[str, ...] = ()
 
 
 def look(conn: Connection, settings: Config) -> State:
@@ -29,7 +35,21 @@ def look(conn: Connection, settings: Config) -> State:
     writer = writer_alive(settings.home)
     said = status_file.read(settings.home, writer) if writer else None
     last = health.last_commit(conn)
-    return State(writer, said or {}, recall.counts(conn), parse_time(last) if last else None)
+    paused = tuple(
+        f"{name} until {spoken(why.until)}: {why.message}" for name, why in sorted(refined.pauses(conn).items())
+    )
+    stored = parse_time(last) if last else None
+    return State(writer, said or {}, recall.counts(conn), stored, _budget(conn, settings), paused)
+
+
+def _budget(conn: Connection, settings: Config) -> str:
+    """What was spent of the day's budget. A day is a UTC day."""
+    spent = refined.spent(conn, refined.day_of(int(time.time() * 1000)))
+    if settings.compress_provider == "rules" and not spent.calls:
+        return _FREE
+    calls = f"{spent.calls:,} of {settings.compress_daily_calls:,} calls"
+    tokens = f"{spent.tokens:,} of {settings.compress_daily_tokens:,} tokens"
+    return f"{settings.compress_provider}: {calls}, {tokens} until 00:00 UTC"
 
 
 def panel(state: State) -> Html:
@@ -38,7 +58,8 @@ def panel(state: State) -> Html:
         ("Indexer", _running(state)),
         ("Behind", _behind(state)),
         ("To compress", many(state.made.pending_sessions, "session") if state.made.pending_sessions else "nothing"),
-        ("Budget", "rules, without a model: 0 tokens today"),
+        ("Budget", state.budget),
+        *(("Paused", why) for why in state.paused),
         ("Last stored", when(state.last)),
         ("Trouble", tag("span", state.said["reason"], class_="failed") if state.said.get("reason") else None),
         ("What to do", coded(str(state.said["remedy"])) if state.said.get("remedy") else None),

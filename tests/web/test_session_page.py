@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
@@ -112,6 +113,13 @@ def test_steps_stand_in_order_each_with_its_anchor(small: Browser) -> None:
     order = re.findall(r'<article id="([\w-]+)"', page)
     wanted = ["prompt-1", "tool_use-1", "assistant-1", "command-2", "shell-3", "prompt-4", "tool_use-2", "assistant-2"]
     assert order == wanted
+
+
+@pytest.mark.parametrize("path", [of("long", "&page=2"), of("hostile"), of("parent", "&agent=a1b2c3d")])
+def test_headings_leave_out_no_level(browser: Browser, path: str) -> None:
+    levels = [int(name[1]) for name, _ in parsed(browser.page(path)).found if re.fullmatch("h[1-6]", name)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_a_commit_and_a_span_are_marked(small: Browser) -> None:

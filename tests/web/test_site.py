@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -11,6 +12,8 @@ pytest.importorskip("anyio")
 
 from pages import Browser, memory, parsed
 
+from indexer.store.connection import open_writer
+from indexer.store.lexical import Match
 from indexer.web.guard import HEADERS
 
 
@@ -99,3 +102,73 @@ def test_a_damaged_memory_is_told_of(tmp_path: Path) -> None:
 
 def test_a_head_is_answered_like_a_get(browser: Browser) -> None:
     assert browser.ask("HEAD", "/search", {}).status == 200
+
+
+ELSEWHERE = [
+    "/",
+    "/projects",
+    "/project?key=notes",
+    "/numbers",
+    "/health",
+    "/entry?id=prompt:1",
+    "/session?id=33333333",
+]
+
+
+@pytest.mark.parametrize("path", ELSEWHERE)
+def test_every_other_page_is_sound_too(browser: Browser, path: str) -> None:
+    page = browser.page(path)
+    assert page.count("<h1>") == 1
+    assert 'role="search"' in page
+
+
+@pytest.mark.parametrize("path", [*ELSEWHERE, "/export?id=33333333", "/feed", "/api/forget", "/api/dedup"])
+def test_no_other_address_answers_without_the_token(browser: Browser, path: str) -> None:
+    assert browser.get(path, cookie=None).status == 401
+
+
+@pytest.mark.parametrize("path", ["/feed", "/export?id=33333333", "/api/forget"])
+def test_streams_files_and_changes_have_every_header(browser: Browser, path: str) -> None:
+    headers = browser.get(path).headers
+    assert {name.decode() for name, _ in HEADERS} <= headers.keys()
+    assert headers["cache-control"] == "no-store"
+
+
+def test_a_memory_that_was_rebuilt_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    """A rebuild puts another file in the place of the old one: each page opens what is there."""
+    browser = Browser(memory(tmp_path / "memory"))
+    assert "shop-api" in browser.page("/projects")
+    other = memory(tmp_path / "other")
+    conn = open_writer(other)
+    conn.execute("UPDATE projects SET display = 'renamed' WHERE id = 1")
+    conn.close()
+    (other / "index.db").replace(tmp_path / "memory" / "index.db")
+    assert "renamed" in browser.page("/projects")
+
+
+def test_a_memory_of_a_newer_version_is_said(tmp_path: Path) -> None:
+    home = memory(tmp_path / "memory")
+    conn = open_writer(home)
+    conn.execute("INSERT INTO schema_versions VALUES (9999, 'later', '2030-01-01')")
+    conn.close()
+    answer = Browser(home).get("/")
+    assert (answer.status, 'role="alert"' in answer.body) == (503, True)
+
+
+class Near:
+    """Somebody who knows one row that is near in meaning."""
+
+    arms: ClassVar[dict[str, list[Match]]] = {"use": [Match(40, 0.9)]}
+    via = ("exact",)
+    notes = ("MiniLM is still loading",)
+
+
+def test_what_was_found_by_meaning_says_so(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "indexer.scope.meaning", lambda settings, mode: None if mode == "lexical" else lambda *a, **k: Near()
+    )
+    page = browser.page("/search?q=timeout")
+    assert "by words and meaning (use)" in page
+    assert "MiniLM is still loading" in page
+    assert "near in meaning, or further inside" in page
+    assert "meaning (use)" not in browser.get("/search?q=timeout&part=results&typing=1").body

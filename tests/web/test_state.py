@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freezegun import freeze_time
 
 from indexer import config, status_file
-from indexer.store import health, recall
-from indexer.store.connection import WriterLock
+from indexer.store import health, recall, refined
+from indexer.store.connection import WriterLock, open_writer
 from indexer.store.reads import reading
 from indexer.web import state
 from indexer.web.state import State
@@ -51,7 +52,35 @@ def test_no_service_is_said() -> None:
 
 
 def test_the_budget_is_said() -> None:
-    assert "0 tokens today" in shown()
+    assert "<dt>Budget</dt><dd>rules: no model is asked, no token spent</dd>" in shown()
+
+
+def looked(home: Path, **env: str) -> State:
+    given = {f"TRANSCRIPT_INDEXER_COMPRESS_{name.upper()}": value for name, value in env.items()}
+    with reading(home) as conn:
+        return state.look(conn, config.load(home, (), given))
+
+
+@freeze_time("2026-12-01T12:00:00Z")
+def test_what_models_took_today_is_said(tmp_path: Path) -> None:
+    home = pages.memory(tmp_path / "memory")  # type: ignore[union-attr]
+    conn = open_writer(home)
+    refined.spend(conn, "2026-12-01", 3, 4_500)
+    refined.spend(conn, "2026-11-30", 90, 99_000)
+    conn.close()
+    found = looked(home, provider="anthropic", daily_calls="50")
+    assert found.budget == "anthropic: 3 of 50 calls, 4,500 of 1,000,000 tokens until 00:00 UTC"
+    assert looked(home).budget.startswith("rules: 3 of 100 calls")
+
+
+def test_a_provider_that_is_left_alone_is_said(tmp_path: Path) -> None:
+    home = pages.memory(tmp_path / "memory")  # type: ignore[union-attr]
+    conn = open_writer(home)
+    why = refined.Pause("no-credit", "the card <b> is declined", 2, 1_795_168_800_000, 1_795_176_000_000)
+    refined.leave_alone(conn, "anthropic", why)
+    conn.close()
+    assert looked(home).paused == ("anthropic until 2026-11-20 12:00 UTC: the card <b> is declined",)
+    assert "the card &lt;b&gt; is declined" in state.panel(looked(home))
 
 
 def test_a_report_that_makes_no_sense_breaks_nothing() -> None:
