@@ -116,7 +116,7 @@ def _inputs() -> Iterator[Rule]:
     yield Rule(
         "here-string-password",
         re.compile(rf"{_STDIN}[^\n;|&]{{0,40}}?<<<\s{{0,2}}{QUOTED}"),
-        rf"{_STDIN}.*<<<".replace(r"\b", ""),
+        r"<<<[\s\\\"']{0,4}[^<\s]",
         ("<<<",),
         given,
     )

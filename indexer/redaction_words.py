@@ -260,7 +260,7 @@ def _elements() -> Iterator[Rule]:
             rf"(?P<name>[\w.:-]{{0,40}}?(?i:{NAME}){SUFFIX}){QUOTES}(?:[\s,]|{GAP}){{1,40}}+"
             rf"{QUOTES}[vV]alue{QUOTES}\s{{0,4}}[:=]\s{{0,4}}{QUOTES}(?P<v>{VALUE}{{3,}}+)"
         ),
-        rf"(?s)(?:name|key|id|variable|Name|Key)[\"'\\]*\s*[:=].{{0,60}}(?i:{NAME}).{{0,80}}[vV]alue",
+        rf"(?s)(?i:{NAME}).{{0,80}}[vV]alue[\"'\\]*\s{{0,4}}[:=]",
         NAME_WORDS,
         _named,
     )
@@ -324,6 +324,12 @@ def _code() -> Iterator[Rule]:
         r"base64:[A-Za-z0-9+/]{42}",
         ("base64:",),
     )
+    yield from _statements()
+    yield from _lines()
+
+
+def _statements() -> Iterator[Rule]:
+    """Passwords in statements of SQL and of programs."""
     yield Rule(
         "sql-password",
         re.compile(
@@ -351,7 +357,7 @@ def _code() -> Iterator[Rule]:
             rf")[\"'\\]{{0,8}}(?P<v>{VALUE}{{4,200}}+)"
         ),
         r"(?:Pass(?:word|phrase)\(|SecureString\s|auth=\(|\.login\(|requirepass\s|masterauth\s|pass\s|password="
-        r"|psk|wpa_passphrase"
+        r"|(?:psk|wpa_passphrase)[ =:]"
         r"|passw(?:or)?d[\"'\\]+[rn]|passw(?:or)?d[\"'\\]*[\r\n]|(?:set\s-[gUx]{1,3}|ENV)\s[A-Z0-9_]{0,40}(?:PASS|SECRET|TOKEN|KEY)|define\(|variable\s|(?:ssh|become|sudo|db|user|smtp|mail|ftp|root)_pass)",
         (
             "pass",
@@ -368,6 +374,10 @@ def _code() -> Iterator[Rule]:
         ),
         lambda match: given(match) and not re.search(r"[(){}<>\[\]]|^\w+\.\w+$", match["v"].rstrip(",;)")),
     )
+
+
+def _lines() -> Iterator[Rule]:
+    """Secrets in addresses and in lines of settings."""
     yield Rule(
         "query-secret",
         re.compile(
