@@ -74,14 +74,16 @@ def _options() -> Iterator[Rule]:
             rf"|(?:7z[arz]?|rar|unrar)\s{_ARGUMENTS}-p"
             rf"|gpg2?\s{_ARGUMENTS}--passphrase[ =]"
             rf"|openssl\s{_ARGUMENTS}(?:-pass(?:in|out)?\s{QUOTES}pass:|-k\s)"
-            rf"|rabbitmqctl\s(?:add_user|change_password)\s\S{{1,64}}\s|net user\s\S{{1,64}}\s|net use\s{_ARGUMENTS}/user:\S{{1,64}}\s"
+            rf"|rabbitmqctl\s(?:add_user|change_password)\s\S{{1,64}}\s|net user\s\S{{1,64}}\s"
+            rf"|net use\s{_ARGUMENTS}/user:\S{{1,64}}\s"
             rf"|smbclient\s{_ARGUMENTS}-U\s[\w./\\-]{{1,64}}%|lftp\s{_ARGUMENTS}-u\s[\w.@-]{{1,64}},"
             rf"|(?:svn|hg|cvs|wget)\s{_ARGUMENTS}--(?:http-|ftp-)?password[ =]"
             rf"|htpasswd\s-[a-zA-Z]{{0,6}}b[a-zA-Z]{{0,6}}\s\S{{1,200}}\s\S{{1,64}}\s"
             rf"){QUOTED}"
         ),
-        rf"{_NAMES}(?:.{{0,240}}[\s\\])?(?:-[pPawk]|--pass|--token|[\"'\\]*pass:)"
-        r"|rabbitmqctl (?:add_user|change_p)|net user? |htpasswd -|smbclient.{0,200}%|lftp.{0,80},|(?:svn|hg|cvs|wget).{0,240}--(?:http-|ftp-)?password",
+        rf"(?s){_NAMES}(?:.{{0,240}}[\s\\])?(?:-[pPawk]|--pass|--token|[\"'\\]*pass:)"
+        r"|rabbitmqctl (?:add_user|change_p)|net user? |htpasswd -|smbclient.{0,200}%|lftp.{0,80},|(?:svn|hg"
+        r"|cvs|wget).{0,240}--(?:http-|ftp-)?password",
         _WORDS,
         given,
     )
@@ -114,7 +116,7 @@ def _inputs() -> Iterator[Rule]:
     yield Rule(
         "here-string-password",
         re.compile(rf"{_STDIN}[^\n;|&]{{0,40}}?<<<\s{{0,2}}{QUOTED}"),
-        rf"{_STDIN}.*<<<".replace(r"\b", ""),
+        r"<<<[\s\\\"']{0,4}[^<\s]",
         ("<<<",),
         given,
     )
@@ -123,11 +125,13 @@ def _inputs() -> Iterator[Rule]:
         re.compile(
             rf"{START}(?P<v>(?:config:set|env:set|secrets?[ :](?:set|put|create|add|import)"
             rf"|create\ssecret|create-secret"
-            r"|setenv|dotenv\sset|variables?\s(?:set|--set)|put-parameter|put-secret-value|config(?:ure)?\sset|kv\sput|vault\swrite)\s"
+            r"|setenv|dotenv\sset|variables?\s(?:set|--set)|put-parameter|put-secret-value|config(?:ure)?\sset"
+            r"|kv\sput|vault\swrite)\s"
             r"(?:[^\n;|&]|(?<=\\)\n){1,2000}+)"
         ),
         r"(?:config:set|env:set|secrets?[ :](?:set|put|create|add|import)|create secret|create-secret"
-        r"|setenv|dotenv set|variables? (?:set|--set)|put-parameter|put-secret-value|config(?:ure)? set|kv put|vault write)\s",
+        r"|setenv|dotenv set|variables? (?:set|--set)|put-parameter|put-secret-value|config(?:ure)? set|kv put"
+        r"|vault write)\s",
         ("set ", "kv put", "vault write", "secret", "setenv", "put-parameter"),
         _set_value,
         re.compile(

@@ -176,8 +176,8 @@ def _word(match: re.Match[str], value: str) -> bool:
     if not re.fullmatch(r"[a-z]{10,40}", value) or not _PASSWORD.fullmatch(match["name"]) or _WORDS.search(value):
         return False
     text, end = match.string, match.end("v")
-    before = re.split(r"\n|\\+n", text[max(0, match.start() - 80) : match.start()])[-1]
-    alone = text[end : end + 1] in ("", "\n", "\r", "\\") and re.fullmatch(r"[\s\w.→:|-]*", before)
+    before = re.split(r"\n|\\+n|[\"'`]", text[max(0, match.start() - 80) : match.start()])[-1]
+    alone = text[end : end + 1] in ("", "\n", "\r", "\\") and re.fullmatch(r"[\s\w.→:|>+-]*", before)
     return (is_quoted(match) and text[end : end + 1] in ('"', "'", "\\")) or (match["sep"] in ":=" and bool(alone))
 
 

@@ -260,7 +260,7 @@ def _elements() -> Iterator[Rule]:
             rf"(?P<name>[\w.:-]{{0,40}}?(?i:{NAME}){SUFFIX}){QUOTES}(?:[\s,]|{GAP}){{1,40}}+"
             rf"{QUOTES}[vV]alue{QUOTES}\s{{0,4}}[:=]\s{{0,4}}{QUOTES}(?P<v>{VALUE}{{3,}}+)"
         ),
-        rf"(?s)(?:name|key|id|variable|Name|Key)[\"'\\]*\s*[:=].{{0,60}}(?i:{NAME}).{{0,80}}[vV]alue",
+        rf"(?s)(?i:{NAME}).{{0,80}}[vV]alue[\"'\\]*\s{{0,4}}[:=]",
         NAME_WORDS,
         _named,
     )
@@ -287,7 +287,8 @@ def _elements() -> Iterator[Rule]:
     yield Rule(
         "cookie",
         re.compile(
-            rf"(?i:{START}(?:set-)?cookies?2?{QUOTES}\]?\s{{0,4}}[:=,]\s{{0,4}}\[?{QUOTES}|\s(?:-b|--cookie)[ =]{QUOTES})"
+            rf"(?i:{START}(?:set-)?cookies?2?{QUOTES}\]?\s{{0,4}}[:=,]\s{{0,4}}\[?{QUOTES}|\s(?:-b"
+            rf"|--cookie)[ =]{QUOTES})"
             r"(?P<v>[\w!#$%&*+.^|~-]{1,80}+=[^\r\n\"'`\\]{1,8192}+)"
         ),
         r"(?:(?i:cookies?2?)|-b)[\"'\\\] :=,\[].{0,90}=",
@@ -323,10 +324,17 @@ def _code() -> Iterator[Rule]:
         r"base64:[A-Za-z0-9+/]{42}",
         ("base64:",),
     )
+    yield from _statements()
+    yield from _lines()
+
+
+def _statements() -> Iterator[Rule]:
+    """Passwords in statements of SQL and of programs."""
     yield Rule(
         "sql-password",
         re.compile(
-            rf"(?i:identified\s{{1,4}}(?:with\s\S{{1,40}}\s)?by\s{{1,4}}|(?:with|encrypted)\s{{1,4}}password\s{{1,4}}){_OPEN}(?P<v>[^'\"\\\n]{{3,200}}+)"
+            rf"(?i:identified\s{{1,4}}(?:with\s\S{{1,40}}\s)?by\s{{1,4}}|(?:with"
+            rf"|encrypted)\s{{1,4}}password\s{{1,4}}){_OPEN}(?P<v>[^'\"\\\n]{{3,200}}+)"
         ),
         r"(?i)(?:identified\s.{0,60}by|(?:with|encrypted)\s+password)[\s\\]",
         ("identified", "password"),
@@ -335,17 +343,21 @@ def _code() -> Iterator[Rule]:
     yield Rule(
         "code-password",
         re.compile(
-            rf"(?:set(?:Db)?Pass(?:word|phrase)\(\s{{0,4}}|SecureString\s{{1,4}}(?:-String\s)?|auth=\(\s{{0,4}}{_OPEN}[^'\"\\\n]{{1,80}}+{_SHUT},\s{{0,4}}"
+            rf"(?:set(?:Db)?Pass(?:word|phrase)\(\s{{0,4}}|SecureString\s{{1,4}}(?:-String\s)?"
+            rf"|auth=\(\s{{0,4}}{_OPEN}[^'\"\\\n]{{1,80}}+{_SHUT},\s{{0,4}}"
             rf"|\.login\(\s{{0,4}}{_OPEN}[^'\"\\\n]{{1,80}}+{_SHUT},\s{{0,4}}|requirepass\s{{1,4}}|masterauth\s{{1,4}}"
             rf"|-(?:store|key|src|dest)(?:store)?pass\s{{1,4}}|(?:FormData|-F|--form)\s{_OPEN}password="
-            rf"|name={_OPEN}passw(?:or)?d{_SHUT}(?:[\r\n]|{BREAK}){{2,4}}+|(?:psk|wpa_passphrase)\s{{0,2}}[=:]\s{{0,2}}{_OPEN}"
+            rf"|name={_OPEN}passw(?:or)?d{_SHUT}(?:[\r\n]|{BREAK}){{2,4}}+|(?:psk"
+            rf"|wpa_passphrase)\s{{0,2}}[=:]\s{{0,2}}{_OPEN}"
             rf"|define\(\s{{0,4}}{_OPEN}\w{{0,40}}(?:PASS(?:WORD|WD)?|SECRET|TOKEN|_KEY){_SHUT},\s{{0,4}}"
-            rf"|variable\s{_OPEN}\w{{0,40}}(?:password|secret|token|_key){_SHUT}\s{{0,4}}\{{[^{{}}]{{0,200}}?\bdefault\s{{1,20}}=\s{{1,4}}"
+            rf"|variable\s{_OPEN}\w{{0,40}}(?:password|secret|token"
+            rf"|_key){_SHUT}\s{{0,4}}\{{[^{{}}]{{0,200}}?\bdefault\s{{1,20}}=\s{{1,4}}"
             rf"|(?:ssh|become|sudo|db|user|smtp|mail|ftp|root)_pass\s{{0,2}}[=:]\s{{0,2}}"
             rf"|(?:set\s-[gUx]{{1,3}}|ENV)\s[A-Z0-9_]{{0,40}}(?:PASS(?:WORD|WD)?|SECRET|TOKEN|_KEY)\s"
             rf")[\"'\\]{{0,8}}(?P<v>{VALUE}{{4,200}}+)"
         ),
-        r"(?:Pass(?:word|phrase)\(|SecureString\s|auth=\(|\.login\(|requirepass\s|masterauth\s|pass\s|password=|psk|wpa_passphrase"
+        r"(?:Pass(?:word|phrase)\(|SecureString\s|auth=\(|\.login\(|requirepass\s|masterauth\s|pass\s|password="
+        r"|(?:psk|wpa_passphrase)[ =:]"
         r"|passw(?:or)?d[\"'\\]+[rn]|passw(?:or)?d[\"'\\]*[\r\n]|(?:set\s-[gUx]{1,3}|ENV)\s[A-Z0-9_]{0,40}(?:PASS|SECRET|TOKEN|KEY)|define\(|variable\s|(?:ssh|become|sudo|db|user|smtp|mail|ftp|root)_pass)",
         (
             "pass",
@@ -362,10 +374,15 @@ def _code() -> Iterator[Rule]:
         ),
         lambda match: given(match) and not re.search(r"[(){}<>\[\]]|^\w+\.\w+$", match["v"].rstrip(",;)")),
     )
+
+
+def _lines() -> Iterator[Rule]:
+    """Secrets in addresses and in lines of settings."""
     yield Rule(
         "query-secret",
         re.compile(
-            r"[?&](?:key|api_?key|access_token|token|client_secret|sig|signature|secret|auth)=(?P<v>[A-Za-z0-9_.~%-]{20,}+)"
+            r"[?&](?:key|api_?key|access_token|token|client_secret|sig|signature|secret"
+            r"|auth)=(?P<v>[A-Za-z0-9_.~%-]{20,}+)"
         ),
         r"[?&](?:key|api_?key|access_token|token|client_secret|sig|signature|secret|auth)=[A-Za-z0-9_.~%-]{20}",
         ("key=", "token=", "secret=", "sig=", "signature=", "auth="),
