@@ -36,7 +36,8 @@ _PROMPTS = {
 _TOOL_USES = {
     "id": ("id",), "content": _CONTENT, "memory": _MEMORY, "project": ("project",), "call": ("tool_use_id",),
     "name": ("tool_name",), "cwd": ("cwd",),
-    "agent": ("agent_id",), "agent_type": ("agent_type",), "observation": ("observation_id",), "parent": ("session_db_id",), **_TIMES,
+    "agent": ("agent_id",), "agent_type": ("agent_type",),
+    "observation": ("observation_id",), "parent": ("session_db_id",), **_TIMES,
 }  # fmt: skip
 _BODIES = {"id": ("id",), "input": ("tool_input",), "response": ("tool_response",)}
 _OBSERVATIONS = {
@@ -148,9 +149,11 @@ class Database:
 
     def _whole(self, kind: str, ids: Sequence[int]) -> list[Row]:
         table, names = _CHILDREN[kind]
-        return sorted(self._rows(table, names, ids), key=lambda row: int(row["id"])) if ids else []
+        return sorted(self._rows(table, names, ids), key=lambda row: int(row["id"]))
 
     def _rows(self, table: str, names: Names, ids: Sequence[int]) -> Iterator[Row]:
+        if not ids:
+            return
         sql = f"SELECT {self._columns(table, names)} FROM {table} WHERE id IN ({{}})"
         yield from (_row(row, names) for row in in_chunks(self._conn, sql, list(ids)))
 

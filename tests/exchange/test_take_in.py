@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_mem_db import CALL, transcript
+from claude_mem_db import CALL, transcript, v13
 from daemons import settings
 from moving import (
     differing,
@@ -28,6 +28,8 @@ from transcripts import Transcript
 from indexer import app
 from indexer.cli import main
 from indexer.redaction_settings import UserRule
+from indexer.store import embeddable
+from indexer.store.connection import open_reader
 
 
 def history() -> list[Transcript]:
@@ -287,3 +289,15 @@ def test_a_record_that_is_known_as_something_else_is_a_fault(a: Path, b: Path, t
         everything(home)
         assert one(home, "SELECT count(*) FROM tool_uses WHERE tool_name = 'Bash' AND tool_input = '{}'") in (0, 1)
     assert take(a, evil).faults == ((3, "a record that is known as something else"),)
+
+
+def test_imported_rows_are_searched_by_meaning_too(a: Path, b: Path, tmp_path: Path) -> None:
+    """What gets vectors is asked of the index, in which they stand."""
+    take(b, export(a, tmp_path / "x.jsonl"))
+    take_claude_mem(b, v13(tmp_path / "cm.db"))
+    conn = open_reader(b)
+    found = list(embeddable.rows(conn, sorted(embeddable.ids(conn, 0, 1 << 40))))
+    conn.close()
+    told = {text for row in found for _, text in row.fields}
+    assert {"sweep the attic", "The attic lamp is broken", "Lamps break.", "swept"} <= told
+    assert len({row.native for row in found}) == len(found)
