@@ -16,7 +16,7 @@ from transcripts import Transcript
 
 from indexer.cli import main
 from indexer.errors import CorruptDatabase, NewerDatabase, NotFound, UsageError
-from indexer.exchange import claude_mem
+from indexer.exchange import claude_mem, reading
 
 SCHEMAS = Path(__file__).parent.parent / "fixtures" / "schema"
 
@@ -105,6 +105,7 @@ def test_damage_that_only_reading_finds_leaves_nothing_behind(tmp_path: Path, mo
         raise sqlite3.DatabaseError("database disk image is malformed")
 
     monkeypatch.setattr(claude_mem, "lines", breaking)
+    monkeypatch.setattr(reading, "BATCH_LINES", 1)
     with pytest.raises(CorruptDatabase, match="cannot be read"):
         take_claude_mem(tmp_path / "home", v13(tmp_path / "cm.db"))
     assert list((tmp_path / "home").iterdir()) == []
