@@ -5,34 +5,40 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexer import compress as compressing
-from indexer import control, events, renewal
+from indexer import control, door, events, guard, limits, renewal
 from indexer import forget as forgetting
+from indexer import refine as refining
 from indexer import rescan as rescanning
 from indexer.archive.sink import ArchiveSink
-from indexer.compressors.base import Compressor
+from indexer.compressors.base import Answer, Compressor, Model
 from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.embedders.base import Embedder, NoEmbedder, Spec
-from indexer.errors import Busy
+from indexer.errand import Errand
+from indexer.errors import Busy, ConfigError, IndexerError, UsageError
 from indexer.notify import Notifier
+from indexer.redact import Redactor
+from indexer.redaction_key import redactor
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store import duplicates, recall
-from indexer.store.connection import Connection, WriterLock, open_writer, transaction, translated
+from indexer.store import refined
+from indexer.store.connection import Connection, WriterLock, open_writer, translated
 from indexer.store.migrations import migrate
 from indexer.store.reads import reading
 
 if TYPE_CHECKING:
-    from indexer.doctor import Finding
     from indexer.exchange.reading import Batch
     from indexer.exchange.transfer import Report
+    from indexer.finding import Finding
 
 WAIT_SECONDS = 5.0
 """Between two tries for the right to write, under a service manager."""
@@ -71,25 +77,177 @@ def doctor(config: Config, env: Mapping[str, str]) -> list[Finding]:
     """See doctor.examine."""
     from indexer.doctor import Patient, examine  # noqa: PLC0415  nobody else needs it
 
-    return examine(Patient(config, source(), env))
+    def vectors() -> dict[str, Any] | None:
+        try:
+            return vector_state(config)
+        except IndexerError:  # `absent` says why
+            return None
+
+    return examine(Patient(config, source(), env, vectors=vectors, absent=lambda: _absent(config)))
+
+
+def _absent(config: Config) -> list[tuple[str, IndexerError]]:
+    """What the vectors of these settings need and is not installed, each with why; nothing is loaded."""
+    found: list[tuple[str, IndexerError]] = []
+    for arm in config.vectors_models:
+        try:
+            spec(arm, config).check()
+        except IndexerError as error:
+            found.append((arm, error))
+    packages = ("chromadb", "numpy") if config.vectors_store == "chroma" else ("numpy",)
+    missing = (package for package in packages if find_spec(package) is None)
+    found += [(package, IndexerError("it is not installed", f"`pip install {package}`")) for package in missing]
+    return found
 
 
 def compress(config: Config) -> compressing.Done:
-    """Make memory of what is pending. Raises Busy, NoDatabase, CorruptDatabase, NewerDatabase."""
-    with _writing(config) as conn:
-        return compressing.all_of(conn, compressor(), merge=config.dedup_enabled)
+    """Make memory of what is pending, here or in the running service.
+
+    Raises Busy, NoDatabase, CorruptDatabase, NewerDatabase."""
+    try:
+        with _writing(config) as conn:
+            return compressing.all_of(conn, compressor(), merge=config.dedup_enabled)
+    except Busy as busy:
+        return compressing.Done(**_asked(config, busy, "compress"))
 
 
 def scan(config: Config) -> int:
     """Compare the titles of every project; returns how many pairs are alike. Raises as `compress`."""
-    with _writing(config) as conn, transaction(conn):
-        return sum(compressing.propose(conn, key) for key in recall.project_keys(conn))
+    try:
+        with _writing(config) as conn:
+            return door.scan(conn)
+    except Busy as busy:
+        return int(_asked(config, busy, "dedup.scan")["pairs"])
 
 
 def decide(config: Config, first: int, second: int, *, merge: bool) -> bool:
-    """Keep what a person decided on a pair of observations; False if they are no candidates."""
-    with _writing(config) as conn, transaction(conn):
-        return duplicates.decide(conn, first, second, merge=merge)
+    """Keep what a person decided on a pair of observations; False if they are no candidates. Raises as
+    `compress`."""
+    try:
+        with _writing(config) as conn:
+            return door.decide(conn, first, second, merge=merge)
+    except Busy as busy:
+        return _asked(config, busy, "dedup.decide", first=first, second=second, merge=merge)["known"] is True
+
+
+def _asked(config: Config, busy: Busy, command: str, **arguments: Any) -> dict[str, Any]:
+    """Have the service do it. Raises `busy`, with why, when whoever writes is none."""
+    try:
+        return control.ask(config.home, os.environ, command, **arguments)
+    except Busy as silent:
+        raise Busy(busy.message, silent.message) from silent
+
+
+# --- models -----------------------------------------------------------------------------------------
+
+_DIALECTS = {"anthropic": "ANTHROPIC", "openai": "OPENAI"}
+_MODELS = {"claude-cli": "haiku", "anthropic": "claude-haiku-4-5"}
+_FOLDER = "transcript-indexer-compressor"
+"""Where `claude -p` runs, in the memory's folder: sessions of this folder are never learned from."""
+
+
+def model(config: Config, provider: str = "") -> Model | None:
+    """What is asked to word observations anew; None: nobody. Loads no client. Raises ConfigError."""
+    chosen = provider or config.compress_provider
+    if chosen == "rules":
+        return None
+    own = chosen == config.compress_provider  # what is set for one provider, its key above all, is not for another
+    name = (own and config.compress_model) or _MODELS.get(chosen, "")
+    if not name:
+        raise ConfigError("compress.model is empty", f"name a model for the provider {chosen}")
+    if chosen == "claude-cli":
+        cli = import_module("indexer.compressors.claude_cli")
+        return cli.ClaudeCli(config.home / _FOLDER, name, seconds=config.compress_timeout_seconds)  # type: ignore[no-any-return]
+    http, keys = import_module("indexer.compressors.http"), import_module("indexer.compressors.keys")
+    base_url = config.compress_base_url if own else ""
+    key = keys.Keys(
+        chosen,
+        command=config.compress_key_command if own else (),
+        file=config.compress_key_file if own else None,
+        needed=not base_url.startswith("http://"),
+    )
+    dialect = getattr(http, _DIALECTS[chosen])
+    seconds = config.compress_timeout_seconds
+    return http.Http(dialect, name, key, base_url=base_url, seconds=seconds, wall=time.time)  # type: ignore[no-any-return]
+
+
+def refine(
+    config: Config, provider: str, wanted: Callable[[Model], refining.Wanted], tell: Callable[[int], None]
+) -> tuple[refining.Ran, int]:
+    """Have a model word turns anew, of a backlog too, within the day's budget and what is `wanted`; also says
+    about how many turns are left. Raises Busy, NoDatabase, ConfigError, UsageError under our own compressor."""
+    guard.check(os.environ)
+    asked = model(config, provider)
+    if asked is None:
+        raise UsageError("rules ask no model", "give --provider, or set compress.provider")
+
+    def run(desk: refining.Window) -> refining.Ran:
+        return refining.run(desk, asked.ask, lambda: wanted(asked), wait=time.sleep, wall=_now, tell=tell)
+
+    try:
+        with _writing(config) as conn:
+            for _ in compressing.everything(conn, compressor(), merge=config.dedup_enabled):
+                pass
+            desk = _desk(conn, redactor(config), config)
+            desk.start(wanted(asked), by_hand=True)
+            ran = run(desk)
+            for _ in compressing.everything(conn, compressor(), merge=config.dedup_enabled):
+                pass
+            return ran, desk.waiting(wanted(asked))
+    except Busy as busy:
+        _asked(config, busy, "model.start", wanted=list(wanted(asked)))
+        ran = run(_Behind(config, busy))
+        with reading(config.home) as conn:
+            return ran, refined.waiting(conn, asked.name, wanted(asked).since)
+
+
+def price(config: Config, provider: str, since: int | None) -> tuple[str, int, int]:
+    """What a backlog would take: the model, calls, tokens at the most. Asks nothing, writes nothing."""
+    asked = model(config, provider)
+    if asked is None:
+        return compressor().name, 0, 0
+    with reading(config.home) as conn:
+        desk = _desk(conn, Redactor(), config)
+        return asked.name, *desk.price(refining.Wanted(asked.name, asked.overhead, since))
+
+
+class _Behind:
+    """The desk of the running service."""
+
+    def __init__(self, config: Config, busy: Busy) -> None:
+        self._config, self._busy = config, busy
+
+    def take(self, wanted: refining.Wanted) -> refining.Job | refining.Stop:
+        """See refine.Desk."""
+        return refining.from_json(_asked(self._config, self._busy, "model.take", wanted=list(wanted)))
+
+    def give(self, job: refining.Job, answer: Answer) -> refining.Given:
+        """See refine.Desk."""
+        told = {"job": refining.as_json(job)["job"], "answer": list(answer)}
+        return refining.Given(**_asked(self._config, self._busy, "model.give", **told))
+
+
+def _desk(conn: Connection, redact: Redactor, config: Config) -> refining.Desk:
+    limits = refining.Limits(config.compress_daily_calls, config.compress_daily_tokens)
+    return refining.Desk(conn, import_module("indexer.compressors.prompt").Plain(), redact, limits, _now)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def _door(config: Config) -> door.Opener:
+    def opened(conn: Connection, redact: Redactor, busy: Callable[[float], None]) -> door.Door:
+        desk, asked, going = _desk(conn, redact, config), model(config), None
+        if asked is not None:
+            # A desk of its own: what a person asks for is another walk through the turns.
+            going = Errand(_desk(conn, redact, config), asked, days=config.compress_days, wall=_now)
+        return door.Door(conn, compressor(), desk, merge=config.dedup_enabled, errand=going, busy=busy)
+
+    return opened
+
+
+# --- writing ----------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -111,19 +269,23 @@ def _writing(config: Config) -> Iterator[Connection]:
 
 
 def watch(config: Config, stop: threading.Event) -> None:
-    """Follow the transcripts until `stop` is set. Raises Busy when another process does, unless a service
-    manager runs us: it would give up after a few tries, so there we wait for the other to end."""
+    """Follow the transcripts until `stop` is set. Raises IndexerError where too few files may be open, and Busy
+    when another process does, unless a service manager runs us: it would give up after a few tries, so there we
+    wait for the other to end."""
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
     from indexer.worker.supervisor import Supervisor  # noqa: PLC0415  as above
 
+    guard.check(os.environ)
+    limits.trouble(limits.open_files())  # before a database is tried that cannot be opened
     events.configure(config.log_level, config.log_format)
     notifier = Notifier()
     vectors = None if config.vectors_store == "none" else Supervisor(config.home)
     while not stop.is_set():
         try:
             daemon = Daemon(
-                config, source(), dict(os.environ), sinks=sinks(config), compressor=compressor(), vectors=vectors
-            )
+                config, source(), dict(os.environ), sinks=sinks(config), compressor=compressor(), vectors=vectors,
+                door=_door(config),
+            )  # fmt: skip
         except Busy as error:
             if not notifier.managed:
                 raise

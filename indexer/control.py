@@ -178,6 +178,13 @@ def _object(line: bytes) -> dict[str, Any]:
     return value
 
 
+def names(given: object) -> list[str]:
+    """A list of ids out of a request. Raises UsageError for anything else."""
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise UsageError("a list of ids is missing", "")
+    return given
+
+
 def _described(error: IndexerError) -> dict[str, Any]:
     return {
         "kind": error.kind, "message": error.message, "hint": error.hint, "retryable": error.retryable,

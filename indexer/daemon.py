@@ -21,7 +21,8 @@ from indexer.archive.renew import renew
 from indexer.changes import Changes
 from indexer.compressors.base import Compressor
 from indexer.config import Config
-from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase, UsageError
+from indexer.door import Opener
+from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
 from indexer.exchange.writing import Intake
 from indexer.exclude import Exclusion
 from indexer.files.discover import default_roots
@@ -59,7 +60,7 @@ class Daemon:
     """One indexer over the roots. `run` until stopped; `step` is one piece of work, for tests.
 
     clock: monotonic seconds; wall: seconds since 1970, for file times and the idle rule only. vectors: looks
-    after the vector worker; None: there is none.
+    after the vector worker; None: there is none. door: what is done for commands, and asked of a model.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Daemon:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         sinks: Sequence[Sink] = (),
+        door: Opener | None = None,
     ) -> None:
         self._sinks = sinks
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
@@ -92,8 +94,9 @@ class Daemon:
             undo.callback(self._lock.release)
             self._redactor = redactor(config)
             self._conn = self._open()
-            commands = {"forget": self._forget, "import": self._import}
-            self._control = control.Server(config.home, env, commands)
+            self._door = door(self._conn, self._redactor, self._notify.busy) if door else None
+            own = {"forget": self._forget, "import": self._import}
+            self._control = control.Server(config.home, env, own | (self._door.commands if self._door else {}))
             self._intake = Intake(self._conn, config, self._redactor, self._exclusion)
             undo.pop_all()
         with translated():
@@ -256,7 +259,7 @@ class Daemon:
         done = compress.run(self._conn, self._compressor, limit=SESSIONS, merge=self._config.dedup_enabled)
         if done.observations:
             self._worked_at = self._clock()
-        return done.sessions == SESSIONS
+        return done.sessions == SESSIONS or bool(self._door and self._door.step(self._clock()))
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""
@@ -286,7 +289,7 @@ class Daemon:
 
     def _forget(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         """Forget, then look at everything: files of sessions that are left may have to be read again."""
-        sessions, records = _names(asked.get("sessions")), _names(asked.get("records"))
+        sessions, records = control.names(asked.get("sessions")), control.names(asked.get("records"))
         self._notify.busy(FORGET_SECONDS)
         with translated():
             finished = forget(self._conn, self._config.home, sessions, records, self._sinks)
@@ -309,10 +312,3 @@ class Daemon:
             raise
         except (IndexerError, OSError) as error:
             events.failed("forget", error)
-
-
-def _names(given: object) -> list[str]:
-    """A list of ids out of a request. Raises UsageError for anything else."""
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise UsageError("a list of ids is missing", "")
-    return given

@@ -169,6 +169,11 @@ def not_compressed(session: str, error: str) -> None:
     _warning("not_compressed", session=session, error=error)
 
 
+def asked(*, model: str, tokens: int, state: str) -> None:
+    """A model was asked about a turn: what that cost, and what came of it."""
+    _info("asked", model=model, tokens=tokens, state=state)
+
+
 # --- watching ---------------------------------------------------------------------------------------
 
 

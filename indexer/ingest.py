@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from indexer import events
 from indexer.archive.keep import Archive, Kept, Raw
+from indexer.archive.private import blank
 from indexer.exclude import Exclusion
 from indexer.failpoints import passing
 from indexer.files.discover import Found
@@ -30,6 +31,7 @@ from indexer.sources.base import Source
 from indexer.store import checkpoints
 from indexer.store.checkpoints import FileRow
 from indexer.store.connection import Connection, transaction
+from indexer.store.private import files_of
 from indexer.store.tools import unanswered
 from indexer.store.writer import NOTHING_EXCLUDED, Placed, Turn, Writer, Written
 
@@ -321,6 +323,8 @@ class Ingest:
                 self.behind.append(kept.row.id)
             else:
                 self._archive.note(kept)
+        if writer.suppressed:
+            blank(self._conn, self._archive.shelf, files_of(self._conn, writer.suppressed))
 
     def _move_on(self, mark: _Mark) -> None:
         row = mark.row

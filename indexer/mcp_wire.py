@@ -32,10 +32,12 @@ class Streams(NamedTuple):
 
 
 @asynccontextmanager
-async def stdio() -> AsyncIterator[Streams]:
-    """Standard input and output, as `stdio_server`, with nothing left unanswered."""
-    async with stdio_server() as (reading, writing), answering(Streams(reading, writing)) as inner:
-        yield inner
+async def stdio(wire: int) -> AsyncIterator[Streams]:
+    """Standard input and the descriptor `wire`, as `stdio_server`, with nothing left unanswered."""
+    with open(wire, "w", encoding="utf-8", newline="\n", closefd=False) as out:
+        outer = stdio_server(stdout=anyio.wrap_file(out))
+        async with outer as (reading, writing), answering(Streams(reading, writing)) as inner:
+            yield inner
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indexer import events
+from indexer.archive.adopt import adopt, let_go
 from indexer.archive.keep import Archive
 from indexer.errors import DamagedArchive
 from indexer.files.discover import Found
@@ -53,11 +54,13 @@ class Feed:
         self.problems: list[tuple[str, str]] = []
         """Transcripts of which the archive is damaged, and how."""
         self._schema = "main"
+        self._adopted: list[int] = []
 
     def adopt(self) -> None:
         """Take in an archive that outlived its database."""
-        adopted, damaged = self._archive.adopt()
+        adopted, damaged = adopt(self._conn, self._archive)
         self.problems += damaged
+        self._adopted = adopted
         self.files = [checkpoints.by_id(self._conn, file_id) for file_id in adopted]
         for row in self.files:
             row.offset = archived.reached(self._conn, row.id, max(archived.layers(self._conn, row.id)))[0]
@@ -68,11 +71,15 @@ class Feed:
 
     def fed(self) -> Iterator[Progress]:
         """Read the transcripts that only the archive has; after each commit, says what it brought."""
+        if self._adopted:
+            left = let_go(self._conn, self._archive, self._adopted)
+            self.files, self._adopted = [row for row in self.files if row.id in left], []
         for before in self.files:
             row = checkpoints.by_id(self._conn, before.id)
             if row.size >= 0:
                 continue
-            row.status = "active"
+            if row.status != "replaced":
+                row.status = "active"
             try:
                 yield from self._feed(row, before)
             except DamagedArchive as error:

@@ -29,7 +29,9 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from indexer.records import Entry
-from indexer.redaction_rules import BUILTIN, FILE_HINT, FILE_WORDS, READERS, SECRET_FILE, VERSION, Rule
+from indexer.redaction_files import FILE_HINT, FILE_WORDS, SECRET_FILE, TELLER_HINT, TELLER_WORDS, hide_shown, is_read
+from indexer.redaction_forms import Rule
+from indexer.redaction_rules import BUILTIN, VERSION
 from indexer.redaction_screen import Hint, screen
 from indexer.redaction_settings import Settings, UserRule
 from indexer.tags import hide_private
@@ -37,6 +39,9 @@ from indexer.text import MARK, json_text
 
 _PASSES = 8
 """A mark may set free what stood beside a secret; more than two passes were never seen to change anything."""
+_DENSE, _APART = 2_000, 64
+"""So many secrets in one text, so close to each other, are one: else 200 KB of three letters each would take
+seconds, and grow to a megabyte of marks."""
 _DEEPEST = 200
 _GUARDED = 4_096
 """Calls on secret files that are remembered until their answer comes."""
@@ -49,9 +54,10 @@ _SPECIAL = (
     Hint(r"(?:^|[^\\])\\/", ("\\/",)),  # and so may an escaped slash
     Hint(r'\}\s*,\s*\{\s*"type"\s*:\s*"text"', ('"text"',)),  # a secret may be split over two blocks
     Hint(r"(?i)<private", ("<private",)),
+    Hint(TELLER_HINT, TELLER_WORDS),
     Hint(FILE_HINT, FILE_WORDS),
 )
-_PRIVATE = 3
+_PRIVATE, _FILES = 3, 5
 
 _T = TypeVar("_T")
 
@@ -79,6 +85,7 @@ class Redactor:
         files = Hint(None, ()) if settings.secret_files else _SPECIAL[-1]
         self._screen = screen([*_SPECIAL[:-1], files, *hints])
         self._guarded: dict[str, None] = {}
+        self._known: dict[str, bool] = {}
         self.rules = _name(settings)
         self.redacted = 0
         """Secrets replaced so far."""
@@ -110,13 +117,15 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """`text` with a mark for each secret; the same object if there is none. `text(text(x)) == text(x)`."""
-        for _ in range(_PASSES):
+        for passes in range(_PASSES):
             found = self._screen.found(text.encode("utf-8", "surrogatepass"))
             if not found:
                 break
             before = text
             if _PRIVATE in found:
                 text = hide_private(text)
+            if _FILES in found and not passes:
+                text = hide_shown(text, self._is_secret, self._hide)
             text = self._marked(text, self._spans(text, found))
             if text == before:
                 return before
@@ -138,8 +147,9 @@ class Redactor:
             return spans
         marks = [match.span() for match in MARK.finditer(text)] if "[REDACTED:" in text else []
         merged: list[_Span] = []
+        apart = _APART if len(spans) > _DENSE else 0
         for span in _clear(spans, marks):
-            if merged and span.start < merged[-1].end:
+            if merged and span.start < merged[-1].end + apart:
                 last = merged[-1]
                 merged[-1] = _Span(last.start, max(last.end, span.end), min(last.rule, span.rule))
             else:
@@ -149,7 +159,7 @@ class Redactor:
     def _found(self, number: int, text: str) -> Iterator[_Span]:
         rule = self._rules[number]
         group = "v" if "v" in rule.pattern.groupindex else 0
-        for match in rule.pattern.finditer(text):
+        for match in _matches(rule, text):
             start, end = match.span(group)
             if start < end and rule.accepts(match) and not self._allowed(match[group]):
                 yield _Span(start, end, number)
@@ -225,8 +235,7 @@ class Redactor:
         command = given.get("command")
         if type(command) is not str:
             return False
-        arguments = " ".join(READERS.findall(command[:_GUARDED])).split()
-        return any(self._is_secret(word.strip("\"'")) for word in arguments)
+        return is_read(command[:_GUARDED], self._is_secret)
 
     def _names_secret(self, fields: dict[str, Any]) -> bool:
         return any(key in fields and self._is_secret(fields[key]) for key in _PATH_KEYS)
@@ -234,7 +243,13 @@ class Redactor:
     def _is_secret(self, path: object) -> bool:
         if type(path) is not str or len(path) > _GUARDED:
             return False
-        return bool(SECRET_FILE(path)) or any(pattern.fullmatch(path) for pattern in self._files)
+        known = self._known.get(path)
+        if known is None:
+            if len(self._known) >= _GUARDED:
+                self._known.clear()
+            known = bool(SECRET_FILE(path)) or any(pattern.fullmatch(path) for pattern in self._files)
+            self._known[path] = known
+        return known
 
     def _tells(self, record: dict[str, Any]) -> bool:
         """Whether a result's own detail names a secret file."""
@@ -359,6 +374,14 @@ def _clear(spans: Iterable[_Span], marks: Sequence[tuple[int, int]]) -> Iterator
             place += 1
         if place == len(marks) or marks[place][0] >= span.end:
             yield span
+
+
+def _matches(rule: Rule, text: str) -> Iterator[re.Match[str]]:
+    """Where a rule's pattern fits, or each of the places within these."""
+    within = rule.within
+    if within is None:
+        return rule.pattern.finditer(text)
+    return (inner for match in rule.pattern.finditer(text) for inner in within.finditer(text, *match.span("v")))
 
 
 def _own(rule: UserRule) -> Rule:

@@ -17,101 +17,20 @@ ids that are no secrets by themselves (commit shas, uuids, `req_`, `msg_`, `tool
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
-VERSION = 1
+from indexer.redaction_commands import on_command_lines
+from indexer.redaction_forms import GAP, Rule, mixed
+from indexer.redaction_words import around
+
+VERSION = 2
 """Goes up with every change of a rule below: what is stored is then redacted anew."""
-
-
-class Rule(NamedTuple):
-    """One kind of secret.
-
-    pattern: finds it in decoded text; the group `v` is the secret, without one all of the match.
-    hint:    superset of the pattern over undecoded text, in the syntax common to re and Hyperscan.
-    words:   of which one must stand in the lower-cased text: for machines without Hyperscan.
-    accepts: a last look at the match.
-    """
-
-    kind: str
-    pattern: re.Pattern[str]
-    hint: str
-    words: tuple[str, ...]
-    accepts: Callable[[re.Match[str]], bool] = lambda _: True
 
 
 # A token does not start inside a word; the `n` of a line break that is escaped once more is none.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))"
 _END = "(?![A-Za-z0-9])"
 """After a token of fixed length: a longer run is something else, and would be peeled piece by piece."""
-_QUOTES = r"""["'`\\]{0,12}"""
-_NAME = (
-    r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credential|api[_-]?key|access[_-]?key|auth[_-]?key"
-    r"|private[_-]?key|signing[_-]?key|encryption[_-]?key|master[_-]?key|account[_-]?key|license[_-]?key)"
-)
-_SUFFIX = r"(?:[_-]?(?:key|value|hash|base64|b64|prod|dev|test|staging|live|old|new|backup|string|base|\d{1,3})){0,2}s?"
-_NAME_WORDS = (
-    *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "credential"),
-    *(f"{name}{between}key" for name in ("api", "access", "auth", "private", "signing") for between in ("", "_", "-")),
-    *(f"{name}{between}key" for name in ("encryption", "master", "account", "license") for between in ("", "_", "-")),
-)
-_VALUE = r"""[^\s"'`\\]"""
-_PLACES = "|".join(f"{_VALUE * n}[A-Za-z]{_VALUE * (5 - n)}" for n in range(5))
-_SOME = rf"""[=>]?[\s\\nrtbuf"'`]*(?:{_PLACES}|{_VALUE * 5}+[A-Za-z])"""
-"""Of a hint: six characters of a value, one of them a letter. Token counts stand in every answer's line."""
-
-_PLACEHOLDER = re.compile(
-    r"(?:x+|\*+|\.+|-+|_+|#+|\?+|0+|1234\w*|abcd\w*|your[-_ ].*|my[-_ ].*|[<$%{(\[@&!=/].*"
-    r"|.*(?:example|placeholder|changeme|change_me|redacted|dummy).*"
-    r"|(?:.*[-_. ])?(?:fake|sample|insert|here|todo|tests?)(?:[-_. ].*)?"
-    r"|none|null|nil|true|false|undefined|test|string|str|int|bytes|bool|object|any|required|optional"
-    r"|pass(?:word|wd|phrase)?|pwd|secret|token|user(?:name)?|admin|root|guest|postgres|\w+_here)[;,]?",
-    re.IGNORECASE,
-)
-_CODE = re.compile(
-    r".*[({\[<>]|.*\)|[A-Za-z_][\w.]*[(\[{].*|[a-z_]\w*(?:\.[A-Za-z_]\w*)+[,;)\]}]*|[a-z]+(?:[-_][a-z]+)*\d{0,4}[,;)\]}]*|(?:[a-z]+[-_/])*[a-z]+\d{1,3}"
-    r"(?:[-_/][a-z]+\d{0,3})*[,;)\]}]*|\w+:\w*|[A-Za-z]+|[A-Z]+(?:_[A-Z]+)*|\d+[,;)\]}.]*|[\d.,:;/+-]+|(?:\.{0,2}|~)/.*|https?:.*|[+*|&].*"
-)
-
-
-def _looks_chosen(value: str) -> bool:
-    """Whether `value` reads as a password or a key rather than as code or prose around the name: digits
-    and letters mixed beyond a name with a number, or a mark among letters."""
-    if _PLACEHOLDER.fullmatch(value) or _CODE.fullmatch(value):
-        return False
-    digits = sum(c.isdigit() for c in value)
-    letters = sum(c.isalpha() for c in value)
-    return digits >= 1 and letters >= 2
-
-
-def _assigned(match: re.Match[str]) -> bool:
-    """Of `NAME=value` in capitals, as an environment has it, any value counts that is none of code."""
-    value = match["v"].rstrip(",;)]}")
-    if not any(c.isascii() and c.isalpha() for c in match["v"]):
-        return False
-    if match["name"].isupper() and match["sep"] == "=" and not _PLACEHOLDER.fullmatch(value):
-        code = value.isupper() or value.isdigit() or re.search(r"[(){}<>\[\]|]|^[a-z_]+\.[a-z_.]+$", value)
-        return len(value) >= 6 and not code
-    return len(value) >= 8 and _looks_chosen(value)
-
-
-def _login(match: re.Match[str]) -> bool:
-    """The password of a URL, unless it is only the place of one."""
-    return not _PLACEHOLDER.fullmatch(match["v"])
-
-
-def _mixed(match: re.Match[str]) -> bool:
-    """Letters and digits, as random keys have them and words do not."""
-    value = match["v"]
-    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
-
-
-def _credential(match: re.Match[str]) -> bool:
-    """What follows `Authorization:` or `Bearer`, unless it is a name or a piece of code."""
-    value = match["v"]
-    return _mixed(match) and not _CODE.fullmatch(value) and not _PLACEHOLDER.fullmatch(value)
-
-
 _TOKENS = (
     ("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{20,}+", "sk-ant-", ""),
     (
@@ -205,9 +124,9 @@ def _shapes() -> Iterator[Rule]:
         "private-key",
         re.compile(
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            # As far as its end; without one, lines of base64, however they are broken, escaped or numbered.
+            # As far as its end; without one, lines of base64, however they are broken, escaped, quoted or numbered.
             r"(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            r"|(?:(?:\\[rn]|[\s>|]|[0-9]{1,6}(?:\t|→))*+[A-Za-z0-9+/=:,-]{16,}+)*+)"
+            rf"|(?:(?:[\"',]|{GAP}){{0,48}}+(?:[A-Za-z0-9+/=:,-]{{16,}}+|[A-Za-z0-9+/]{{2,15}}+={{1,2}}))*+)"
         ),
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY",
         ("private key",),
@@ -225,111 +144,9 @@ def _shapes() -> Iterator[Rule]:
         ("sig=",),
     )
     crates, key = r"(?P<v>cio[A-Za-z0-9]{32})", r"sk-(?P<v>[A-Za-z0-9]{32,}+)"
-    yield Rule("crates-token", re.compile(_START + crates + _END), r"cio[A-Za-z0-9]{32}", ("cio",), _mixed)
-    yield Rule("sk-key", re.compile(_START + key), r"sk-[A-Za-z0-9]{32}", ("sk-",), _mixed)
+    yield Rule("crates-token", re.compile(_START + crates + _END), r"cio[A-Za-z0-9]{32}", ("cio",), mixed)
+    yield Rule("sk-key", re.compile(_START + key), r"sk-[A-Za-z0-9]{32}", ("sk-",), mixed)
 
 
-def _words() -> Iterator[Rule]:
-    """Secrets told by the words before them."""
-    yield Rule(
-        "url-password",
-        re.compile(r"""(?<=://)[^\s/:@"'`\\<>\[\]]*+:(?P<v>[^\s/@"'`\\<>\[\](){}]{3,}+)@(?=[\w\[.-])"""),
-        r"""/[^\s/:@"]*:[^\s/@"]*@""",
-        ("://",),
-        _login,
-    )
-    yield Rule(
-        "url-token",
-        re.compile(r"(?<=://)(?P<v>[A-Za-z0-9_-]{20,256}+)@(?=\w)"),
-        r"/[A-Za-z0-9_-]{20,}@",
-        ("://",),
-        _mixed,
-    )
-    yield Rule(
-        "authorization",
-        re.compile(
-            rf"(?i:authorization{_QUOTES}\s{{0,4}}[:=,]\s{{0,4}}{_QUOTES}(?:basic|bearer|token|digest|apikey|bot)?\s{{0,4}})"
-            r"(?P<v>[A-Za-z0-9._~+/=:-]{8,}+)"
-        ),
-        r"(?i)authorization[^A-Za-z0-9]",
-        ("authorization",),
-        _credential,
-    )
-    yield Rule(
-        "bearer-token",
-        re.compile(r"(?<![A-Za-z0-9])(?i:bearer)\s{1,4}(?P<v>[A-Za-z0-9._~+/=-]{16,}+)"),
-        r"(?i)bearer[\s\\nrt]",
-        ("bearer",),
-        _credential,
-    )
-    yield Rule(
-        "netrc-password",
-        re.compile(r"(?<![a-z])login\s{1,8}[^\s]{1,128}+\s{1,8}password\s{1,8}(?P<v>[^\s\"'\\]{3,}+)"),
-        r"(?s)login[\s\\].*password",
-        ("password",),
-        _login,
-    )
-    yield Rule(
-        "curl-password",
-        re.compile(r"""(?<=\s)(?:-u|--user|--proxy-user)[ =]{1,2}["']?[^\s:"'\\$]{1,128}+:(?P<v>[^\s"'\\$]{3,}+)"""),
-        r"(?:-u|-user)[\s=\\]",
-        ("-u ", "-u=", "-user ", "-user="),
-        _login,
-    )
-    yield Rule(
-        "flag",
-        re.compile(
-            r"(?<![\w-])--?(?:[a-z]{1,20}-){0,3}+(?:pass(?:word|wd|phrase)?|secret|token|api-?key|access-?key|auth)"
-            rf"(?:=|\s{{1,2}}){_QUOTES}(?P<v>{_VALUE}{{6,}}+)"
-        ),
-        r"-(?:pass|secret|token|api-?key|access-?key|auth)",
-        ("-pass", "-secret", "-token", "-apikey", "-api-key", "-accesskey", "-access-key", "-auth"),
-        lambda match: _looks_chosen(match["v"]),
-    )
-    yield Rule(
-        "assignment",
-        re.compile(
-            rf"(?P<name>(?i:{_NAME})(?i:{_SUFFIX})){_QUOTES}\]?\s{{0,8}}(?P<sep>:=|=>|->|[:=])\s{{0,8}}"
-            rf"(?:[bruf]{{1,2}}(?=[\"']))?{_QUOTES}(?P<v>{_VALUE}{{6,}}+)"
-        ),
-        rf"(?i){_NAME}(?:[_-]?[a-z0-9]{{1,7}}){{0,2}}s?[\"'`\\\]]*[\s\\nrt]*[:=-]{_SOME}",
-        _NAME_WORDS,
-        _assigned,
-    )
-
-
-BUILTIN: tuple[Rule, ...] = (*(_token(*row) for row in _TOKENS), *_shapes(), *_words())
+BUILTIN: tuple[Rule, ...] = (*(_token(*row) for row in _TOKENS), *_shapes(), *around(), *on_command_lines())
 """Every rule; where two find the same place, the first names the kind."""
-
-# --- files that hold secrets -------------------------------------------------------------------------
-
-FILE_HINT = (
-    r"(?i)(?:[/\"'\s=\\]\.env(?:rc)?[\"'\s\\.:;|&)]|\.env[\"'\s\\]|id_(?:rsa|dsa|ecdsa|ed25519)|\.(?:pem|p12|pfx|ppk|jks|keystore|kdbx|key"
-    r"|tfstate|tfvars|asc|gpg)[\"'\s\\.:;|&)]|credentials|[._](?:netrc|npmrc|pypirc|pgpass|htpasswd|dockercfg|authinfo"
-    r"|vault-token|my\.cnf)|secrets?\.(?:ya?ml|json|toml|env|ini)|service[-_]account|kubeconfig|\.kube|\.docker)"
-)
-"""What must stand in a line that names a secret file."""
-FILE_WORDS = (
-    *(".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".pem", ".p12", ".pfx", ".ppk", ".jks", ".keystore"),
-    *(".kdbx", ".key", ".tfstate", ".tfvars", ".asc", ".gpg", "credentials", "netrc", ".npmrc", ".pypirc", ".pgpass"),
-    *(".htpasswd", ".dockercfg", ".authinfo", ".vault-token", ".my.cnf", "secret.", "secrets.", "service-account"),
-    *("service_account", "kubeconfig", ".kube", ".docker"),
-)
-SECRET_FILE = re.compile(
-    r"(?:.*[/\\])?(?:"
-    r"\.env(?:rc|\.(?!example$|sample$|template$|dist$|defaults?$|schema$)[^/\\]*)?|[^/\\]+\.env"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)[^/\\.]*"
-    r"|[^/\\]+\.(?:pem|p12|pfx|ppk|jks|keystore|kdbx|key|tfstate|tfstate\.backup|auto\.tfvars|asc|gpg)|terraform\.tfvars"
-    r"|\.?credentials(?:\.(?:json|ya?ml|toml|ini|xml|csv|txt|ya?ml\.enc|db))?|\.git-credentials"
-    r"|[._]netrc|\.npmrc|\.pypirc|\.pgpass|\.htpasswd|\.dockercfg|\.authinfo|\.vault-token|\.my\.cnf"
-    r"|secrets?\.(?:ya?ml|json|toml|env|ini)|service[-_]account[^/\\]*\.json|kubeconfig"
-    r"|\.kube[/\\]config|\.docker[/\\]config\.json|\.aws[/\\]config)",
-    re.IGNORECASE,
-).fullmatch
-"""Truthy for the path of a file whose content is never stored."""
-
-READERS = re.compile(
-    r"(?:^|[;&|(`$\s])(?:cat|bat|batcat|less|more|head|tail|nl|tac|strings|xxd|od|base64|sed|awk|grep|egrep|rg|diff|cut|sort"
-    r"|type|Get-Content|gc)\s([^;&|`)\n]{1,2000})"
-)
-"""Shell commands that print files; group 1 holds their arguments."""

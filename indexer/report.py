@@ -14,7 +14,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from indexer import condition, events, logfile, status_file
+from indexer import condition, events, limits, logfile, status_file
 from indexer.changes import Changes
 from indexer.condition import Trouble
 from indexer.config import Config
@@ -25,6 +25,7 @@ from indexer.metrics import text
 from indexer.notify import Notifier
 from indexer.store import checkpoints
 from indexer.store.connection import Connection, translated
+from indexer.text import many
 from indexer.vitals import measured
 
 STATUS_SECONDS = 5.0
@@ -77,6 +78,7 @@ class Report:
         self._status_at = self._alive_at = float("-inf")
         self._backlog = Backlog()
         self._exposition = Exposition(config.metrics_port, config.metrics_socket, lambda: text(measured(config.home)))
+        self._narrow = limits.trouble(limits.open_files())
         self.trouble: Trouble | None = None
 
     def begin(self, now: float) -> None:
@@ -96,9 +98,9 @@ class Report:
     def come_round(self, now: float) -> None:
         """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
         a step that hangs is noticed."""
-        status = f"{self._condition().reason or 'up to date'}; {self._waiting()} files to read"
-        if not self._ready:
-            self._ready = True
+        first, self._ready = not self._ready, True
+        status = f"{self._condition().reason or 'up to date'}; {many(self._waiting(), 'file')} to read"
+        if first:
             self._notify.ready(status)
         elif now - self._alive_at >= (self._notify.watchdog_seconds or 4 * STATUS_SECONDS) / 4:
             self._alive_at = now
@@ -146,10 +148,12 @@ class Report:
     def _condition(self) -> Trouble:
         """All that is wrong now."""
         watch = self._watch.status
-        troubles = [Trouble(watch.reason, watch.remedy), *condition.of_roots(self._config.roots)]
+        # Before its first look, a watcher knows of no root, and would have us wait for those that are there.
+        looked = [Trouble(watch.reason, watch.remedy)] if self._ready else []
+        troubles = [*looked, *condition.of_roots(self._config.roots)]
         return condition.joined(
             [
-                *([self.trouble] if self.trouble else []),
+                *filter(None, (self.trouble, self._narrow)),
                 *troubles,
                 *condition.of_folders(self._changes.hidden),
                 *self._exposition.troubles,

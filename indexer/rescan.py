@@ -25,6 +25,7 @@ from indexer.archive.catch_up import catch_up
 from indexer.archive.chunks import Shelf
 from indexer.archive.keep import Archive
 from indexer.archive.renew import renew
+from indexer.archive.stock import holding
 from indexer.compressors.base import Compressor
 from indexer.config import Config
 from indexer.exclude import Exclusion
@@ -194,7 +195,7 @@ def _rebuild(
         if archive := job.archive(conn, LIVE):
             archive.tidy()
         _redact_stored(conn, job)
-        old, kept = rebuilding.old_files(conn), {each.file_id for each in archived.held(conn)}
+        old, kept = rebuilding.old_files(conn), {each.file_id for each in holding(conn)}
         rebuilding.fold_log(conn)
     side = bulk.open_side(config.home)
     try:
@@ -327,7 +328,7 @@ def _fill(conn: Connection, limit: Size, job: _Job, again: Rebuild | None = None
     return Report(
         len(seen.found), read, len(seen.found) - read, meter.size, meter.rows, meter.dead_letters, meter.conflicts,
         (*missing, *seen.problems, *checkpoints.unreadable(conn), *damaged), meter.seconds, job.sample,
-        len(gone),
+        len(feed.files) if feed is not None else 0,
     )  # fmt: skip
 
 

@@ -137,7 +137,8 @@ def refusal(doubts: Sequence[str]) -> UsageError | None:
 
 def needs_network(config: Config) -> bool:
     """Whether the settings ask for something that takes an internet socket, be it to this machine."""
-    return bool(config.metrics_port or (config.vectors_url and "url" in config.vectors_models))
+    provider = config.compress_provider in ("anthropic", "openai")
+    return bool(provider or config.metrics_port or (config.vectors_url and "url" in config.vectors_models))
 
 
 def install(chosen: Manager, config: Config, wanted: Command, *, network: bool = False) -> bool:

@@ -70,6 +70,8 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ANY_UNSAFE = re.compile(f"{_UNSAFE.pattern[:-2]}\ud800-\udfff]")
+"""All that an escape sequence begins with is among it."""
 MARK = re.compile(r"\[REDACTED:([a-z][a-z0-9-]{0,39}):[0-9a-f]{8}\]")
 """What redaction leaves in a secret's place; group 1 is its kind."""
 _MARK_DATA = re.compile(MARK.pattern.encode())
@@ -342,7 +344,10 @@ def sanitize(text: str) -> str:
 
     Tabs and newlines stay. Lone surrogates, which no stream can encode, become U+FFFD.
     """
-    if text.isascii() and text.isprintable():
+    if text.isascii():  # lines of printable characters are told without a regex, at a tenth of its cost
+        if text.replace("\n", "").replace("\t", "").isprintable():
+            return text
+    elif not _ANY_UNSAFE.search(text):
         return text
     return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", _unescaped(text)))
 
@@ -417,3 +422,8 @@ def _starts(text: str, word: str) -> list[int]:
             starts.append(at)
         at = text.find(word, at + len(word))
     return starts
+
+
+def many(number: int, one: str, several: str = "") -> str:
+    """`1 session`, `1,204 sessions`."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 anyio = pytest.importorskip("anyio")
-pytest.importorskip("mcp", minversion="2")
+pytest.importorskip("mcp")
 
 import mcp.types as types  # noqa: E402 - only where it is installed
 from mcp.shared.message import SessionMessage  # noqa: E402
@@ -49,7 +49,8 @@ def spoken(serve: Serve, *sent: Any) -> list[Any]:
         line_in.close()
         async with mcp_wire.answering(mcp_wire.Streams(reading, writing)) as inner:
             await serve(inner.reading, inner.writing)
-        return [item.message async for item in line_out]
+        async with line_out:
+            return [item.message async for item in line_out]
 
     with_limit: list[Any] = anyio.run(within, run)
     return with_limit

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import Any
 
 import orjson
 import pytest
+from redacting import answer, calls, given, record, through
 from seeded import TOKENS, pem, secrets
-from transcripts import Transcript, line
+from transcripts import Transcript
 
 from indexer import redaction_screen
 from indexer.records import Entry, Prompt, ToolUse
@@ -25,32 +25,6 @@ TOKEN = next(one.value for one in secrets(1) if one.kind == "github")
 @pytest.fixture
 def redactor() -> Redactor:
     return Redactor(b"k" * 32)
-
-
-def record(text: str) -> bytes:
-    """A prompt's line, without its newline."""
-    session = Transcript()
-    session.user(text)
-    return session.data[:-1]
-
-
-def calls(name: str, given: Any, answer: Any, **fields: Any) -> list[bytes]:
-    """A tool call's line and its answer's."""
-    session = Transcript()
-    session.tool(name, given, answer, **fields)
-    return [line(one)[:-1] for one in session.records]
-
-
-def through(redactor: Redactor, lines: list[bytes]) -> list[Any]:
-    return [orjson.loads(redactor.line(one)) for one in lines]
-
-
-def given(lines: list[Any]) -> Any:
-    return lines[0]["message"]["content"][0]["input"]
-
-
-def answer(lines: list[Any]) -> Any:
-    return lines[1]["message"]["content"][0]["content"]
 
 
 # --- texts

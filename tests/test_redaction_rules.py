@@ -13,7 +13,8 @@ import pytest
 from seeded import CONTEXTS, TOKENS, WRITTEN, Secret, innocent, secrets
 
 from indexer.redact import Redactor
-from indexer.redaction_rules import BUILTIN, FILE_HINT, FILE_WORDS, READERS, SECRET_FILE
+from indexer.redaction_files import FILE_HINT, FILE_WORDS, SECRET_FILE
+from indexer.redaction_rules import BUILTIN
 
 KEY = b"k" * 32
 SEEDED = list(secrets())
@@ -188,6 +189,36 @@ HOSTILE = [
     *("--token ", "--token=abcd1234 ", "a-", "---", "bearer ", "Bearer a1", "authorization: basic ", "1//0", "xox"),
     *("SG.aaaaaaaaaaaaaaaaaaaa.", "0:AA", "11111111", "sig=", "?sig=", "hooks.slack.com/services/", "sl.", "pat"),
     *("key-", "0a", "dp.st.", "cio", "\\n", "\\nsk-", "\\u0073", "a" * 50 + " ", "\n", " ", "/x:y@", "cat .env ; "),
+    *(
+        "mysql -p",
+        "mysql ",
+        "docker login ",
+        "echo a|",
+        "--password-stdin <<<",
+        "curl -u a:",
+        "-u a:'",
+        "zip -P ",
+        "openssl -k ",
+    ),
+    *(
+        "<password>",
+        "&lt;password&gt;",
+        "<key>token</key>",
+        "name: password\n",
+        "cookie: a=",
+        "a=b; ",
+        "TRUE\t/\tTRUE\t",
+    ),
+    *("stringData:\n", "kind: Secret\ndata:\n a: YWJjZGVm\n", "machine a login b ", "login a\n", "Private-Lines: 1\n"),
+    *(
+        "secret_access_key ",
+        "AKIA" + "A" * 16 + " ",
+        "password=a host=",
+        "A_PASS=a ",
+        "secret set A=b ",
+        "1→",
+        "  1→password ",
+    ),
     *("pwd" + "'" * 6 + "]" + " " * 8, "passphrase_key_key", "password" + '"' * 7, "api_key" * 3 + " " * 9),
 ]
 
@@ -233,13 +264,3 @@ def test_files_of_secrets(path: str) -> None:
 )
 def test_other_files(path: str) -> None:
     assert not SECRET_FILE(path)
-
-
-@pytest.mark.parametrize("command", ["cat .env", "cd x && head -5 .env", "sudo cat .env | grep KEY", "x; tail .env"])
-def test_commands_that_print_a_file(command: str) -> None:
-    assert any(".env" in found for found in READERS.findall(command))
-
-
-@pytest.mark.parametrize("command", ["echo .env >> .gitignore", "rm .env", "concat .env"])
-def test_commands_that_print_none(command: str) -> None:
-    assert READERS.findall(command) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import socket
@@ -14,7 +15,7 @@ import pytest
 from daemons import Hand, Service, settings
 from following import Start, remembered, talk
 
-from indexer import status_file
+from indexer import limits, status_file
 from indexer.daemon import Daemon
 from indexer.report import Backlog
 from indexer.sources.claude_code import ClaudeCode
@@ -30,10 +31,20 @@ def test_the_status_says_how_things_are(service: Service, root: Path) -> None:
     assert (told["pending_files"], told["lag_bytes"]) == (0, 0)
 
 
+def test_before_its_first_look_the_watcher_has_nothing_to_say(home: Path, root: Path) -> None:
+    hand = Hand()
+    hand.state = hand.state._replace(reason=f"waiting for {root} to appear", remedy="start Claude Code")
+    service = Service(settings(home, root), hand=hand)
+    at_first = json.loads((home / status_file.NAME).read_bytes())
+    assert (at_first["reason"], at_first["remedy"]) == ("", "")
+    assert service.status["reason"].startswith("waiting for")
+    service.stop()
+
+
 def test_the_status_says_how_much_is_unread(service: Service, blocked: sqlite3.Connection, root: Path) -> None:
     path = talk("a", "one").write(root)
     service.hint(path)
-    assert service.status["lag_bytes"] == path.stat().st_size
+    assert (service.status["pending_files"], service.status["lag_bytes"]) == (1, path.stat().st_size)
 
 
 def test_of_a_file_that_was_read_in_part_only_the_rest_is_unread(service: Service, root: Path) -> None:
@@ -275,3 +286,15 @@ def test_that_metrics_cannot_be_served_is_told_of_and_stops_nothing(
 
 def test_without_a_setting_no_socket_is_made(service: Service, home: Path) -> None:
     assert {path.name for path in home.iterdir() if path.is_socket()} == {"control.sock"}
+
+
+def test_a_limit_of_too_few_files_is_told_of_and_stops_nothing(
+    start: Start, root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "open_files", lambda: 20)
+    talk("a", "one").write(root)
+    service = start()
+    service.settle()
+    told = service.status
+    assert (remembered(home), told["reason"]) == (["one"], "only 20 files may be open at once")
+    assert "ulimit -n" in told["remedy"]

@@ -363,6 +363,8 @@ def test_only_settings_of_the_network_need_it(settings: Config) -> None:
     url: dict[str, Any] = {"vectors_url": "https://embed.example/v1", "vectors_models": ("url",)}
     assert not service.needs_network(settings)
     assert service.needs_network(replace(settings, metrics_port=9464))
+    assert service.needs_network(replace(settings, compress_provider="anthropic"))
+    assert not service.needs_network(replace(settings, compress_provider="claude-cli"))
     assert service.needs_network(replace(settings, **url))
     assert not service.needs_network(replace(settings, vectors_url="https://embed.example/v1"))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,12 +20,18 @@ from indexer.archive.keep import Archive
 from indexer.errors import DamagedArchive
 from indexer.failpoints import passing
 from indexer.store import archive as rows
-from indexer.store.archive import Chunk
+from indexer.store.archive import Chunk, Extent
 from indexer.store.connection import Connection, transaction
+from indexer.store.tombstones import VEIL
 
 _UUID = re.compile(rb"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-_NOWHERE = {"path": "/"}
-"""Instead of where a chunk came from: the path would name the session."""
+
+
+def _nowhere(extent: Extent) -> dict[str, Any]:
+    """Where a chunk came from, without the path, which would name the session: a database that is made anew
+    can still tell what it holds (adopt)."""
+    places = {"start": extent.start, "stop": extent.stop, "line": extent.line_no, "lines": extent.lines}
+    return {"path": VEIL, "generation": extent.generation, **places}
 
 
 class Erased(NamedTuple):
@@ -103,13 +109,14 @@ def _erase_chunk(conn: Connection, archive: Archive, doomed: _Doomed, sessions: 
         return Erased(0, 0, 0)
     rest, lines, size = doomed.without(payload, of_file)
     if not lines:
-        if of_file and archive.shelf.origin(chunk.hash) != _NOWHERE:
-            archive.shelf.relabel(chunk.hash, _NOWHERE)
+        if of_file and archive.shelf.origin(chunk.hash) != _nowhere(extents[0]):
+            archive.shelf.relabel(chunk.hash, _nowhere(extents[0]))
         return Erased(0, 0, 0)
-    name, on_disk = archive.shelf.put(rest, _NOWHERE)
+    holds = any(item.data is not None for item in unpack(rest))
+    name, on_disk = archive.shelf.put(rest, _nowhere(extents[0])) if holds else ("", 0)
     passing("erase.written")
     with transaction(conn):
-        chunk_id = rows.put_chunk(conn, name, chunk.raw, on_disk)
+        chunk_id = rows.put_chunk(conn, name, chunk.raw, on_disk) if holds else None
         rows.put_extents(conn, [extent._replace(chunk_id=chunk_id) for extent in extents])
     passing("erase.noted")
     archive.clear()

@@ -23,14 +23,17 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from indexer import events
 from indexer.archive.chunks import Item, Shelf, deflate, inflate, pack, unpack
+from indexer.archive.private import without
 from indexer.errors import DamagedArchive
 from indexer.failpoints import passing
 from indexer.records import Entry, Ignored
 from indexer.store import archive as rows
 from indexer.store.archive import Extent, Piece
-from indexer.store.checkpoints import FileRow, by_id, by_path, save
+from indexer.store.checkpoints import FileRow, by_id
 from indexer.store.connection import Connection, transaction
+from indexer.store.private import Hidden, hidden
 from indexer.store.refusals import Guard
+from indexer.store.tombstones import VEIL
 
 WINDOW = 20
 """Windows are 2**20 bytes."""
@@ -76,6 +79,11 @@ class Stretch(NamedTuple):
     def lines(self) -> int:
         """How many lines of the transcript it stands for."""
         return sum(item.lines for item in self.items)
+
+    @property
+    def holds(self) -> bool:
+        """Whether any of these is kept."""
+        return any(item.data is not None for item in self.items)
 
 
 class _Stored(NamedTuple):
@@ -169,7 +177,7 @@ class Archive:
 
     def discard(self, kept: Kept) -> None:
         """Let go of what was taken and is not to be noted after all."""
-        names = [each.name for each in kept.stored if not rows.knows(self._conn, each.name)]
+        names = [each.name for each in kept.stored if each.name and not rows.knows(self._conn, each.name)]
         self.shelf.remove(names)
 
     def _windows(self, lines: Iterable[Raw], number: int) -> Iterator[Stretch]:
@@ -207,6 +215,8 @@ class Archive:
         return Stretch(before[0].start, stretch.stop, before[0].line_no, items)
 
     def _store(self, row: FileRow, stretch: Stretch) -> _Stored:
+        if not stretch.holds:
+            return _Stored(stretch.start, stretch.stop, stretch.line_no, stretch.lines, "", 0)
         passing("archive.chunk")
         origin = {
             "path": row.path, "folder": row.folder, "session": row.session_id, "agent": row.agent_id,
@@ -220,7 +230,13 @@ class Archive:
     def note(self, kept: Kept) -> None:
         """Note what was taken, in the caller's transaction; the file's row has its id by now."""
         file_id, generation = kept.row.id, kept.generation
+        secret = hidden(self._conn, file_id)
+        if secret is not None:
+            kept = self._without_private(kept, secret)
         for start, stop, line_no, lines, name, size in kept.stored:
+            if not name:
+                self._leave_out(Extent(file_id, generation, start, stop, line_no, lines, None))
+                continue
             chunk_id = rows.put_chunk(self._conn, name, stop - start, size)
             rows.put_extents(self._conn, [Extent(file_id, generation, start, stop, line_no, lines, chunk_id)])
             rows.drop_pieces(self._conn, file_id, generation, stop)
@@ -233,6 +249,26 @@ class Archive:
         if generation:
             self._fold(file_id, generation)
         passing("archive.noted")
+
+    def _leave_out(self, extent: Extent) -> None:
+        """Note a stretch of which nothing is kept: it is done with, and takes no room."""
+        rows.put_extents(self._conn, [extent])
+        rows.drop_pieces(self._conn, extent.file_id, extent.generation, extent.stop)
+
+    def _without_private(self, kept: Kept, secret: Hidden) -> Kept:
+        """What was taken without the turns of wholly private prompts, which nobody could tell before."""
+        stored = []
+        for each in kept.stored:
+            items, gone = without(secret, unpack(self.shelf.get(each.name)), each.line_no) if each.name else ([], 0)
+            if gone:
+                if not rows.knows(self._conn, each.name):
+                    self.shelf.remove([each.name])
+                each = self._store(kept.row, Stretch(each.start, each.stop, each.line_no, items))
+            stored.append(each)
+        tails = [
+            (tail._replace(items=without(secret, tail.items, tail.line_no)[0]), is_open) for tail, is_open in kept.tails
+        ]
+        return kept._replace(stored=stored, tails=tails)
 
     def _fold(self, file_id: int, generation: int) -> None:
         """Let go of what an earlier reading of the file held when the present one holds it too."""
@@ -306,45 +342,21 @@ class Archive:
 
     def tidy(self) -> None:
         """At the start: tighten modes, and sweep what a crash has left: files whose rows were never
-        committed. Their transcripts are read again; where one is gone, the file is left alone (`adopt`)."""
+        committed. Their transcripts are read again; where one is gone, the file is left alone (`adopt`), and so is
+        all of them beside a database that knows no transcript: there it is the database that was lost."""
         self.shelf.tighten()
-        for name in list(self.shelf.names()):
-            if not rows.knows(self._conn, name) and os.path.lexists(self._origin(name)):
-                self.shelf.remove([name])
+        if rows.knows_files(self._conn):
+            unknown = [name for name in list(self.shelf.names()) if not rows.knows(self._conn, name)]
+            self.shelf.remove([name for name in unknown if self._read_again(name)])
         self.clear()
 
-    def adopt(self) -> tuple[list[int], list[tuple[str, str]]]:
-        """For a database that knows nothing, beside an archive that outlived another one: take in what the
-        heads of its files say of transcripts that no longer stand. Returns ids of files to be read from it, and
-        which of its own files say nothing, and why."""
-        heads, damaged = [], []
-        for name in self.shelf.names():
-            try:
-                head = self.shelf.origin(name)
-            except DamagedArchive as error:
-                damaged.append((str(self.shelf.path(name)), error.message))
-                continue
-            if not rows.knows(self._conn, name) and not os.path.lexists(head["path"]):
-                heads.append((head["path"], head["generation"], head["start"], head["stop"], name, head))
-        adopted: dict[str, FileRow] = {}
-        with transaction(self._conn):
-            for path, generation, start, stop, name, head in sorted(heads, key=lambda each: each[:4]):
-                row = adopted.get(path) or by_path(self._conn, path)
-                if row is None:
-                    row = FileRow(0, path, head["folder"], head["session"], head["agent"], generation=generation)
-                    save(self._conn, row)
-                    adopted[path] = row
-                size = self.shelf.path(name).stat().st_size
-                chunk_id = rows.put_chunk(self._conn, name, stop - start, size)
-                place = (row.id, generation, start, stop, head["line"], head["lines"])
-                rows.put_extents(self._conn, [Extent(*place, chunk_id)])
-        return [row.id for row in adopted.values()], damaged
-
-    def _origin(self, name: str) -> str:
+    def _read_again(self, name: str) -> bool:
         try:
-            return str(self.shelf.origin(name).get("path"))
-        except DamagedArchive:
-            return "/"  # nothing can be made of it: it may go
+            path = str(self.shelf.origin(name).get("path"))
+        except DamagedArchive as error:
+            events.failed("archive", error)  # it may be all that is left of something
+            return False
+        return path.startswith(VEIL) or os.path.lexists(path)
 
 
 def _one_line(data: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 A chunk in which something comes out otherwise is written anew, as when lines of it are forgotten (erase):
 killed between any two steps, the next call finds what is left to do, and doing it twice changes nothing.
+Private turns that an older version has archived go too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from indexer import events
 from indexer.archive.chunks import Item, deflate, inflate, pack, unpack
 from indexer.archive.keep import Archive, Redactor
+from indexer.archive.private import blank
 from indexer.errors import DamagedArchive
 from indexer.store import archive as rows
 from indexer.store.connection import Connection, transaction
@@ -50,7 +52,9 @@ def renew(conn: Connection, archive: Archive, redactor: Redactor) -> Iterator[in
                 rows.put_extents(conn, [extent._replace(chunk_id=chunk_id) for extent in extents])
             archive.clear()
         yield changed
-    archive.measure()
+    if gone := blank(conn, archive.shelf):
+        yield gone
+    archive.clear()
 
 
 def _redacted(items: Iterable[Item], redactor: Redactor) -> tuple[list[Item], int]:

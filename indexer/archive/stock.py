@@ -15,11 +15,13 @@ from typing import NamedTuple
 
 import orjson
 
+from indexer.archive.chunks import inflate, unpack
 from indexer.archive.keep import Archive
 from indexer.errors import DamagedArchive, UsageError
 from indexer.store import archive as rows
 from indexer.store.archive import Held
 from indexer.store.connection import Connection, transaction
+from indexer.store.tombstones import VEIL
 
 DAY_MS = 86_400_000
 
@@ -43,7 +45,7 @@ def stock(conn: Connection) -> Stock:
     """The archive in figures; nothing in a memory that an older version wrote."""
     if not rows.present(conn):
         return Stock(0, 0, 0, 0, None, None, 0, 0, 0)
-    held = [each for each in rows.held(conn) if each.raw]
+    held = holding(conn)
     times = [each.last_epoch for each in held if each.last_epoch is not None]
     only = [each for each in held if _only_here(each)]
     return Stock(
@@ -51,6 +53,18 @@ def stock(conn: Connection) -> Stock:
         min(times, default=None), max(times, default=None), len(only), sum(each.raw for each in only),
         len(rows.behind(conn)),
     )  # fmt: skip
+
+
+def holding(conn: Connection) -> list[Held]:
+    """Transcripts of which the archive has at least a line: of what was forgotten only the place is left."""
+    return [each for each in rows.held(conn) if each.raw and (not each.path.startswith(VEIL) or _has_lines(conn, each))]
+
+
+def _has_lines(conn: Connection, held: Held) -> bool:
+    if any(extent.chunk_id is not None for extent in rows.extents(conn, held.file_id, held.generation)):
+        return True
+    pieces = rows.pieces(conn, held.file_id, held.generation)
+    return any(item.data is not None for piece in pieces for item in unpack(inflate(piece.data)))
 
 
 def _only_here(held: Held) -> bool:

@@ -17,6 +17,8 @@ from indexer.cli.state import State
 SILENT_SECONDS = 120
 """After which a service that rewrites its status every 5 s counts as hung."""
 STALLED_SECONDS = 300
+RECENT_MS = 24 * 3600 * 1000
+"""Of a service that runs for months, only today's troubles are worth a look."""
 SHOWN = 3
 """Things of one kind that are advised on one by one."""
 SERVICE = "transcript-indexer service install"
@@ -70,7 +72,14 @@ def advice(found: State, home: str | None = None) -> list[Advice]:
     which the commands then need too."""
     verdict = health(found)
     first = [Advice(f"service-{verdict.state}", verdict.message, verdict.command)] if verdict.command else []
-    every = [*first, *_of_files(found), *_of_memory(found), *_of_vectors(found), *_of_service(found)]
+    every = [
+        *first,
+        *_of_files(found),
+        *_of_memory(found),
+        *_of_budget(found),
+        *_of_vectors(found),
+        *_of_service(found),
+    ]
     return every if home is None else [one._replace(command=_at(one.command, home)) for one in every]
 
 
@@ -81,10 +90,9 @@ def _at(command: str, home: str) -> str:
 
 def _of_files(found: State) -> Iterator[Advice]:
     if found.behind and found.writer is None:
-        message = f"{many(len(found.behind), 'transcript')} grown since it was read"
-        if len(found.behind) > 1:
-            message = f"{len(found.behind):,} transcripts grown since they were read"
-        yield Advice("behind", message, "transcript-indexer rescan")
+        yield Advice(
+            "behind", f"{many(len(found.behind), 'transcript')} with something new", "transcript-indexer rescan"
+        )
     unreadable = [file for file in found.files if file.status == "unreadable"]
     for file in unreadable[:SHOWN]:
         yield Advice("unreadable", f"{one_line(file.path)}: {one_line(file.error)}", _readable(file.path))
@@ -115,6 +123,19 @@ def _of_memory(found: State) -> Iterator[Advice]:
         yield Advice("archive-full", "the archive is full", "transcript-indexer archive status")
 
 
+def _of_budget(found: State) -> Iterator[Advice]:
+    """Of a model that words anew what the rules have found: nothing is lost while it waits."""
+    said = found.budget
+    for one in said["paused"]:
+        provider = one_line(one["provider"])
+        message = f"{provider} is not asked until {one_line(one['until'])}: {one_line(one['message'])}"
+        yield Advice("model-paused", message, f"transcript-indexer compress --provider {shlex.quote(provider)}")
+    spent = [name for name in ("calls", "tokens") if 0 < said[f"{name}_limit"] <= said[f"{name}_today"]]
+    if spent:
+        raised = " or ".join(f"compress.daily_{name}" for name in spent)
+        yield Advice("budget-spent", "the model's budget of today is spent", f"wait until 00:00 UTC, or raise {raised}")
+
+
 def _of_vectors(found: State) -> Iterator[Advice]:
     state = found.vectors
     if state is None:
@@ -127,7 +148,7 @@ def _of_vectors(found: State) -> Iterator[Advice]:
 
 def _of_service(found: State) -> Iterator[Advice]:
     troubles = found.watcher["troubles"] if found.watcher else []
-    if troubles:
+    if any(found.at - _number(one.get("at")) < RECENT_MS for one in troubles):
         yield Advice("last-errors", "the last troubles of the service", LOGS)
 
 

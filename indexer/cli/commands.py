@@ -9,6 +9,7 @@ from typing import Any
 PROG = "transcript-indexer"
 KINDS = ("prompt", "command", "shell", "assistant", "tool_use", "observation", "summary")
 MODES = ("hybrid", "lexical", "semantic")
+PROVIDERS = ("rules", "claude-cli", "anthropic", "openai")
 COLORS = ("auto", "always", "never")
 
 _SEARCH_EPILOG = f"""\
@@ -228,9 +229,13 @@ def _work(commands: Any) -> None:
 
 def _compress(commands: Any) -> None:
     parser = _command(
-        commands, "compress", "indexer.cli.memory:compress", "make observations of finished turns that have none"
+        commands, "compress", "indexer.cli.compress:compress", "make observations of finished turns that have none"
     )
     parser.add_argument("--dry-run", action="store_true", help="say how much there is to do, and what it costs")
+    parser.add_argument("--provider", choices=PROVIDERS, help="have its model word what rules have observed anew")
+    parser.add_argument("--since", metavar="DATE", help="of turns from this time on (with a provider)")
+    parser.add_argument("--max-calls", metavar="N", type=_count(0), help="ask at most N times")
+    parser.add_argument("--max-tokens", metavar="N", type=_count(0), help="spend at most N tokens")
 
 
 def _context(commands: Any) -> None:
@@ -341,6 +346,20 @@ def _mcp(commands: Any) -> None:
     )
 
 
+def _web(commands: Any) -> None:
+    parser = _command(
+        commands, "web", "indexer.cli.web:web", "show the memory in your browser, from this machine alone"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--port", metavar="N", type=_count(0, 65_535), help="the port; 0 takes a free one")
+    where.add_argument("--socket", metavar="PATH", help="a Unix socket for you alone, instead of a port")
+    parser.add_argument("--open", action="store_true", help="open the browser")
+    parser.add_argument("--bind", metavar="ADDRESS", default="127.0.0.1", help="the address (default 127.0.0.1)")
+    parser.add_argument(
+        "--allow-remote", action="store_true", help="an address that other machines reach, without encryption"
+    )
+
+
 def _hook(commands: Any) -> None:
     parser = _command(commands, "hook", "", "answer a hook of Claude Code's; only reads, and never fails")
     events = parser.add_subparsers(metavar="EVENT", dest="event", required=True)
@@ -410,6 +429,11 @@ def _config(commands: Any) -> None:
     _sub(actions, "init", "indexer.cli.settings:init", "write a settings file to edit")
 
 
+def _help(commands: Any) -> None:
+    parser = _command(commands, "help", "indexer.cli.help:show", "explain a topic, as search, privacy or service")
+    parser.add_argument("topic", metavar="TOPIC", nargs="?", help="without, the topics are listed")
+
+
 def _sub(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     parser.set_defaults(run=run)
@@ -421,7 +445,6 @@ _FINDING = (_search, _timeline, _similar, _by_file, _by_type, _by_concept)
 EVERY: tuple[Callable[[Any], None], ...] = (
     *(_watch, _rescan, _redact, *_FINDING, _show, _observations, _summary, _work, _context, _compress, _dedup),
     *(_sessions, _projects, _project, _status, _stats, _metrics, _vectors, _archive, _forget, _backup, _export),
-    _import,
-    *(_completions, _doctor, _mcp, _hook, _service, _config),
+    *(_import, _completions, _doctor, _mcp, _web, _hook, _service, _config, _help),
 )
 """Each adds its command to the sub-parsers it is given; in the order of the help text."""

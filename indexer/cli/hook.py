@@ -17,7 +17,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from indexer import config
+from indexer import config, guard
 from indexer.cli.output import Output
 from indexer.recall import digest
 from indexer.store.reads import reading
@@ -42,6 +42,8 @@ def session_start(args: Namespace, _: Output) -> int:
 
 
 def _answer(args: Namespace) -> None:
+    if guard.is_set(os.environ):
+        return
     given = _given()
     settings = config.load(args.home, args.roots)
     with reading(settings.home) as conn:

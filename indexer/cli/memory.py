@@ -1,4 +1,4 @@
-"""`observations`, `summary`, `work`: what was made of the transcripts; `compress`: make it now."""
+"""`observations`, `summary`, `work`: what was made of the transcripts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def work(args: Namespace, out: Output) -> int:
         keys = scope.project_keys(conn, settings, args.project)
         found = recall.work(conn, keys, closed=args.all)[:limit]
     if out.as_json:
-        out.data({"items": [item._asdict() | {"time": iso(item.time)} for item in found], "limit": limit})
+        out.data({"items": [_item_json(item) for item in found], "limit": limit})
         return 0
     names = views.project_names((item.project, item.project_key) for item in found)
     for item in found:
@@ -110,29 +110,7 @@ def work(args: Namespace, out: Output) -> int:
     return 0
 
 
-def compress(args: Namespace, out: Output) -> int:
-    """Make memory of every finished turn that has none. Raises Busy while another process writes."""
-    from indexer import app  # noqa: PLC0415 - `work` and its like need no writer
-
-    settings = config.load(args.home, args.roots)
-    if args.dry_run:
-        with reading(settings.home) as conn:
-            pending = recall.counts(conn).pending_sessions
-        done = {"pending_sessions": pending, "observations": 0, "tokens": 0}
-        text = f"{many(pending, 'session')} to look at; rules cost no tokens"
-    else:
-        found = app.compress(settings)
-        done = {
-            "sessions": found.sessions,
-            "turns": found.turns,
-            "observations": found.observations,
-            "failed": found.failed,
-        }
-        text = aside(
-            many(found.observations, "observation"), many(found.turns, "turn"), many(found.sessions, "session")
-        )
-    if out.as_json:
-        out.data({"compress": done})
-    else:
-        out.lines([text])
-    return 0
+def _item_json(item: recall.Item) -> dict[str, object]:
+    plain = item._asdict() | {"time": iso(item.time)}
+    del plain["fields"]  # key, subject and status are named
+    return plain

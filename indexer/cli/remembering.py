@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from datetime import UTC, datetime
 
-from indexer import config
+from indexer import config, guard
 from indexer.cli import scope
 from indexer.cli.output import Output
-from indexer.cli.render import one_line
+from indexer.cli.render import many, one_line
 from indexer.context import MOST, Context, Wanted, render
 from indexer.errors import NoDatabase, NotFound, UsageError
 from indexer.store import duplicates
@@ -24,7 +25,7 @@ def context(args: Namespace, out: Output) -> int:
     """
     settings = config.load(args.home, args.roots)
     try:
-        found = _rendered(settings, args)
+        found = Context("", ()) if guard.is_set(os.environ) else _rendered(settings, args)
     except (NoDatabase, NotFound):
         if args.project is not None:
             raise
@@ -104,5 +105,6 @@ def scan(args: Namespace, out: Output) -> int:
     if out.as_json:
         out.data({"candidates": pairs})
     else:
-        out.lines([f"{pairs:,} pairs of titles that are alike: `transcript-indexer dedup candidates`"])
+        pairs_text = many(pairs, "pair") + (" of titles that is alike" if pairs == 1 else " of titles that are alike")
+        out.lines([f"{pairs_text}: `transcript-indexer dedup candidates`"])
     return 0

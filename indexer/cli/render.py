@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from indexer.text import iso, sanitize
+from indexer.text import many as many
 
 GLYPHS = {
     "prompt": "›",
@@ -166,11 +167,6 @@ def size(number: float) -> str:
             return f"{number:.0f} {unit}" if unit == "B" or number >= 99.5 else f"{number:.1f} {unit}"
         number /= 1000
     return f"{number:.1f} TB"
-
-
-def many(number: int, one: str, several: str = "") -> str:
-    """`1 session`, `1,204 sessions`."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def facts(pairs: Iterable[tuple[str, str]], style: Style, indent: str = "  ") -> list[str]:

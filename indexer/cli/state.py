@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from indexer import app, status_file
+from indexer.cli import compress
 from indexer.config import Config
-from indexer.store import archive, exclusions, health, imports, recall, sizes
+from indexer.store import archive, exclusions, health, imports, recall, refined, sizes
 from indexer.store.connection import Connection, database_path, writer_alive
 from indexer.store.reads import Counts, counts
 from indexer.worker import client
@@ -30,6 +31,9 @@ class State(NamedTuple):
     counts: Counts
     made: recall.Counts
     failed: list[tuple[str, str]]
+    no_answer: int
+    failed_turns: list[refined.Failed]
+    budget: dict[str, Any]
     database: Path
     size: int
     wal: int
@@ -65,6 +69,9 @@ def look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> Sta
         counts=counts(conn),
         made=recall.counts(conn),
         failed=recall.failed(conn, limit),
+        no_answer=refined.count_failed(conn),
+        failed_turns=refined.failed(conn, limit),
+        budget=compress.budget(conn, settings),
         database=database,
         size=_bytes_of(database),
         wal=_bytes_of(database.with_name(database.name + "-wal")),

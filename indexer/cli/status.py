@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from indexer import config
-from indexer.cli import views
+from indexer.cli import compress, views
 from indexer.cli.advice import Advice, Health, advice, health, trouble_text
 from indexer.cli.output import Output
 from indexer.cli.render import aside, duration, facts, many, one_line, size, when
@@ -59,9 +59,10 @@ def _status_json(found: State, home: str | None) -> dict[str, object]:
     return {
         "health": health(found)._asdict(),
         "next": [one._asdict() for one in advice(found, home)],
-        "counts": found.counts._asdict() | _made_json(found.made),
-        "failed": [{"session": session, "error": error} for session, error in found.failed],
-        "budget": {"provider": "rules", "tokens_today": 0, "calls_today": 0},
+        "counts": found.counts._asdict() | _made_json(found.made, found.no_answer),
+        "failed": [{"session": session, "error": error} for session, error in found.failed]
+        + [{"session": one.session, "turn": one.turn, "error": one.error} for one in found.failed_turns],
+        "budget": found.budget,
         "database": {
             "path": str(found.database),
             "size_bytes": found.size,
@@ -109,6 +110,7 @@ def _status_lines(found: State, out: Output, home: str | None) -> Iterator[str]:
         ("holds", _holds(found.counts)),
         ("remembers", _remembers(found.made)),
         ("imported", _imported_text(found.imported)),
+        *compress.budget_lines(found.budget),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
         ("unread", _unread(found)),
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
@@ -117,7 +119,6 @@ def _status_lines(found: State, out: Output, home: str | None) -> Iterator[str]:
         ("trouble", _said(found.watcher, "reason")),
         ("what to do", _said(found.watcher, "remedy")),
         ("last errors", "; ".join(_troubles(found.watcher))),
-        ("budget", "rules: no model is asked, no token spent"),
         ("forgotten", _forgetting_text(found.forgetting)),
         ("excluded", f"{many(found.excluded, 'session')} by your settings" if found.excluded else ""),
         ("vectors", _vectors_text(found.vectors)),
@@ -133,6 +134,8 @@ def _status_lines(found: State, out: Output, home: str | None) -> Iterator[str]:
             yield f"{out.style.bad('unreadable')} {one_line(file.path)}: {one_line(file.error)}"
     for session, error in found.failed:
         yield f"{out.style.bad('not compressed')} {one_line(session)}: {one_line(error)}"
+    for one in found.failed_turns:
+        yield f"{out.style.bad('no model answered for')} a turn of {one_line(one.session)}: {one_line(one.error)}"
     yield from _letters(found)
     yield from _next_lines(advice(found, home), out)
 
@@ -184,11 +187,12 @@ def _vectors_text(state: dict[str, Any] | None) -> str:
     """The share of documents that have a vector, by model; what is wrong with the index."""
     if state is None:
         return "switched off"
+    behind = state["rows"] - state["taken_in"]
+    none = 0 if behind > 0 else 100
     shares = [
-        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else 100} %"
+        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else none} %"
         for row in state["arms"]
     ]
-    behind = state["rows"] - state["taken_in"]
     return aside(
         *shares,
         f"{many(behind, 'row')} not taken in yet" if behind > 0 else "",
@@ -224,22 +228,21 @@ def _holds(counts: Counts) -> str:
     )
 
 
-def _made_json(made: recall.Counts) -> dict[str, int]:
-    """Sessions are compressed whole: those with turns to look at, and those that could not be."""
+def _made_json(made: recall.Counts, no_answer: int) -> dict[str, int]:
+    """Turns that are still to be compressed; sessions that could not be, and turns that no model answered for."""
     return {
         "observations": made.observations,
         "summaries": made.summaries,
-        "pending_turns": made.pending_sessions,
-        "failed_turns": made.failed_sessions,
+        "pending_turns": made.pending_turns,
+        "failed_turns": made.failed_sessions + no_answer,
     }
 
 
 def _remembers(made: recall.Counts) -> str:
-    summaries = f"{made.summaries:,} summaries" if made.summaries != 1 else "1 summary"
     return aside(
         many(made.observations, "observation"),
-        summaries,
-        f"{many(made.pending_sessions, 'session')} to compress" if made.pending_sessions else "",
+        many(made.summaries, "summary", "summaries"),
+        f"{many(made.pending_turns, 'turn')} to compress" if made.pending_turns else "",
         f"{many(made.failed_sessions, 'session')} could not be" if made.failed_sessions else "",
     )
 

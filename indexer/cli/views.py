@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from indexer.cli.render import Style, aside, duration, facts, many, one_line, when
-from indexer.cli.resume import resume
+from indexer.resume import resume
 from indexer.store.browse import Session
 from indexer.store.imports import Origin
 from indexer.store.items import Place

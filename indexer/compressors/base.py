@@ -7,7 +7,8 @@ store, so the same history gives the same memory whenever and in whatever order 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 
 class Event(NamedTuple):
@@ -89,6 +90,8 @@ class Observation(NamedTuple):
     time: int | None
     calls: tuple[int, ...]
     outside: bool = False
+    model: str | None = None
+    """What made it, where that is not the compressor in charge."""
 
 
 class Summary(NamedTuple):
@@ -135,4 +138,103 @@ class Compressor(Protocol):
 
     def items(self, turns: tuple[Turn, ...]) -> tuple[WorkItem, ...]:
         """Every change to a session's to-do list, in order."""
+        ...
+
+
+# --- models ---------------------------------------------------------------------------------------------
+
+
+class Ask(NamedTuple):
+    """One question to a model: stateless, redacted, capped. instructions: the same for all turns, sent first.
+
+    output: tokens that the answer may take. most: tokens that the whole call can cost at the very most.
+    """
+
+    instructions: str
+    text: str
+    output: int
+    most: int
+
+
+class Told(NamedTuple):
+    """What a model answered. tokens: what it cost, None where it was not said."""
+
+    text: str
+    tokens: int | None
+
+
+class Failure(NamedTuple):
+    """Why there is no answer.
+
+    kind: `busy` (later, for all turns), `lost` (no answer came, or half of one), `rejected` (this turn is not
+    taken), `auth`, `quota` and `setup` (nothing will be answered until somebody does something).
+    after: seconds to wait that the provider named. tokens: what it cost all the same; None: not known.
+    """
+
+    kind: str
+    message: str
+    after: float | None = None
+    tokens: int | None = 0
+
+
+Answer: TypeAlias = Told | Failure
+
+
+class Finding(NamedTuple):
+    """An observation as a model words it. Files that were changed, calls and tokens are evidence: not its to say."""
+
+    type: str
+    title: str
+    subtitle: str
+    narrative: str
+    facts: tuple[str, ...]
+    concepts: tuple[str, ...]
+    files_read: tuple[str, ...]
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Finding:
+        """From what JSON made of one."""
+        kind, title, subtitle, narrative, facts, concepts, files_read = row
+        return cls(kind, title, subtitle, narrative, tuple(facts), tuple(concepts), tuple(files_read))
+
+
+class Reply(NamedTuple):
+    """A model's answer, understood. skip: it says that there is nothing to record."""
+
+    findings: tuple[Finding, ...]
+    skip: bool = False
+
+
+class Unusable(Exception):
+    """An answer that is none: what is wrong with it, in words that may be told to the model."""
+
+
+class Model(Protocol):
+    """A provider of answers. name: as `anthropic/claude-haiku-4-5`. overhead: tokens that a call costs beside
+    its texts. Never raises for what a provider may do: that is a Failure."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def overhead(self) -> int: ...
+
+    def ask(self, ask: Ask) -> Answer:
+        """Have a question answered, within the time that the provider may take."""
+        ...
+
+
+class Wording(Protocol):
+    """How a turn is put to a model, and how its answer is read. Pure."""
+
+    def worth(self, turn: Turn) -> bool:
+        """Whether there is anything in a turn that a model could add to what rules observe."""
+        ...
+
+    def prepare(self, turn: Turn, bodies: Mapping[int, tuple[str, str]], *, overhead: int, amiss: str = "") -> Ask:
+        """The question about a turn. bodies: input and result by call. amiss: what was wrong with the last answer."""
+        ...
+
+    def read(self, text: str) -> Reply:
+        """An answer, understood. Raises Unusable."""
         ...

@@ -141,6 +141,9 @@ _ERROR_LINE = re.compile(
     r"(?i)^E\s{2,}\S|(?:Error|Exception|Failure|fatal|panic|failed|cannot|can't|could not|undefined|unresolved"
     r"|not found|no such|denied|refused|traceback|assertion|assert)\b|错误|失败|异常|^[✗✕×]"
 )
+_ERROR_PIECES = (
+    "err", "exc", "fail", "fat", "pan", "can", "could n", "unde", "unr", "no", "deni", "refu", "trace", "ass",
+)  # fmt: skip
 _NOISE = re.compile(
     r"(?i)^(?:traceback \(most recent|error:?\s*exit code \d+|exit code \d+|error:?$|=+.*=+$|_+.*_+$"
     r"|\s*at .*|.*\bnpm (?:err|error)!? (?:code|errno|a complete log).*|.*\b0 (?:errors|failed)\b.*|failed$|.*={5,}.*)"
@@ -392,10 +395,19 @@ def first_error(response: str) -> str:
     """The line of an output that says what went wrong, at most 160 characters; "" for none."""
     ends = response if len(response) <= 6000 else f"{response[:3000]}\n{response[-3000:]}"
     lines = [line.strip() for line in sanitize(ends).splitlines() if line.strip()]
-    telling = [line[:400] for line in lines if _ERROR_LINE.search(line[:400]) and not _NOISE.match(line)]
+    telling = [line[:400] for line in lines if _tells(line[:400]) and not _NOISE.match(line)]
     assertions = [line for line in telling if line.startswith("E  ") or re.match(r"[\w.]*(?:Error|Exception)\b", line)]
     chosen = (assertions or telling or [line for line in lines if not _NOISE.match(line)] or [""])[0]
     return glance(re.sub(r"^E\s+", "", chosen), 160)
+
+
+def _tells(line: str) -> bool:
+    """Whether a line speaks of an error. Without a piece of one of the words, the regex need not look for them."""
+    if line.isascii() and line[:1] not in "Ee":
+        lower = line.lower()
+        if not any(piece in lower for piece in _ERROR_PIECES):
+            return False
+    return bool(_ERROR_LINE.search(line))
 
 
 def tests_told(response: str) -> str:

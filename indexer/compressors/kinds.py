@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from indexer.compressors.signals import Signals
+
 TYPES = (
     "bugfix",
     "feature",
@@ -48,35 +50,43 @@ _OTHER = (
     r"updat(?:e[sd]?|ing)|chang(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|delet(?:e[sd]?|ing)|bump(?:s|ed)?|configure[sd]?|switched|document(?:s|ed)?|upgraded?|adjust(?:s|ed)?|improve[sd]?"
     r"|increase[sd]?|reduce[sd]?|disable[sd]?|revert(?:s|ed)?|translated?|rewr(?:ote|itten)|更新|修改|调整|删除|移除|升级|改为|改成|补充|完善|替换|禁用|回退"
 )
+_TELLING_HEADS = "[a-z]{3,}ed|sets?|made?|makes|now|the"
 _TELLING = r"\A[a-z]{3,}ed(?= )|set|sets|made?|makes|now|the .{1,40}? now|将|把|统一|配置"
-DONE = re.compile(
-    rf"(?i)(?:\b|(?=[\u3400-\u9fff]))(?:{_FIX}|{_ADD}|{_MOVE}|{_OTHER}|{_TELLING})(?:\b|(?<=[\u3400-\u9fff]))"
+DONE = Signals(
+    rf"(?i)(?:\b|(?=[\u3400-\u9fff]))(?:{_FIX}|{_ADD}|{_MOVE}|{_OTHER}|{_TELLING})(?:\b|(?<=[\u3400-\u9fff]))",
+    f"{_FIX}|{_ADD}|{_MOVE}|{_OTHER}|{_TELLING_HEADS}",
 )
 """What a sentence that tells of done work begins with."""
-FOUND = re.compile(
-    r"(?i)\b(?:because|caused? by|due to|is (?:defined|set|stored|called|handled|read|located|computed"
+_FINDING = (
+    r"because|caused? by|due to|is (?:defined|set|stored|called|handled|read|located|computed"
     r"|configured|triggered)|lives in|comes from|happens|uses?|means|returns"
     r"|the (?:root )?(?:cause|reason|problem|issue|bug|culprit)|turns out|works (?:by|like)|never|only"
-    r"|actually|calls|depends on|found)\b|因为|由于|原因|是由|导致|位于|定义在|使用|通过|调用|返回|依赖|根因"
-    r"|发现|其实|取决于|负责"
+    r"|actually|calls|depends on|found"
+)
+FOUND = Signals(
+    rf"(?i)\b(?:{_FINDING})\b|因为|由于|原因|是由|导致|位于|定义在|使用|通过|调用|返回|依赖|根因|发现|其实|取决于|负责",
+    _FINDING,
 )
 """What a sentence that tells of a finding holds."""
 _KINDS = (("bugfix", _FIX), ("feature", _ADD), ("refactor", _MOVE))
-_FIRST = re.compile(
+_FIRST = Signals(
     "(?i)"
     + "|".join(rf"(?P<{kind}>(?:\b|(?=[^\x00-\x7f]))(?:{verbs})(?:\b|(?<=[^\x00-\x7f])))" for kind, verbs in _KINDS)
-    + rf"|(?P<change>(?:\b|(?=[^\x00-\x7f]))(?:{_OTHER})(?:\b|(?<=[^\x00-\x7f])))"
+    + rf"|(?P<change>(?:\b|(?=[^\x00-\x7f]))(?:{_OTHER})(?:\b|(?<=[^\x00-\x7f])))",
+    f"{_FIX}|{_ADD}|{_MOVE}|{_OTHER}",
 )
-_BROKEN = re.compile(
-    r"(?i)\b(?:bugs?|errors?|crash(?:es|ed|ing)?|broken|breaks?|fail(?:s|ed|ing|ure)?|exception|regression"
-    r"|doesn'?t work|not working|wrong|incorrect|leak(?:s|ing)?|hangs?|stack ?trace|traceback|500s?)\b"
-    r"|报错|错误|崩溃|失败|异常|不对|不生效|不工作|坏了|卡死|死循环|泄漏|有问题|出问题|无法|没有反应|乱码"
+_BREAKAGE = (
+    r"bugs?|errors?|crash(?:es|ed|ing)?|broken|breaks?|fail(?:s|ed|ing|ure)?|exception|regression"
+    r"|doesn'?t work|not working|wrong|incorrect|leak(?:s|ing)?|hangs?|stack ?trace|traceback|500s?"
 )
-_CAUSE = re.compile(
-    r"(?i)\b(?:leaks?|bug|crash(?:es|ed)?|broken|regression|root cause|culprit|the (?:issue|problem|reason"
-    r"|cause) (?:was|is))\b"
-    r"|泄漏|崩溃|根因|问题(?:在于|出在|是)|原因是"
+_BROKEN = Signals(
+    rf"(?i)\b(?:{_BREAKAGE})\b|报错|错误|崩溃|失败|异常|不对|不生效|不工作|坏了|卡死|死循环|泄漏|有问题|出问题|无法|没有反应|乱码",
+    _BREAKAGE,
 )
+_CAUSES = (
+    r"leaks?|bug|crash(?:es|ed)?|broken|regression|root cause|culprit|the (?:issue|problem|reason|cause) (?:was|is)"
+)
+_CAUSE = Signals(rf"(?i)\b(?:{_CAUSES})\b|泄漏|崩溃|根因|问题(?:在于|出在|是)|原因是", _CAUSES)
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".mdx")
 _PLAIN = (
     *_PROSE,
@@ -97,6 +107,7 @@ _TEST = re.compile(
     r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_[^/]*$|[._-](?:test|spec)s?\.\w+$|_test\.\w+$|conftest\.py$"
 )
 _TOLD = re.compile(r"[a-z][a-z-]+")
+_APART = str.maketrans({chr(code): " " for code in range(128) if not (chr(code).isalpha() or chr(code) == "-")})
 _SIGNALS = tuple(
     (name, frozenset(words.split()), tuple(parts.split()))
     for name, words, parts in (
@@ -170,12 +181,20 @@ def is_source(file: str) -> bool:
     return not file.endswith(_PLAIN) and not _TEST.search(file) and "." in file.rpartition("/")[2]
 
 
+def _words_of(lower: str) -> set[str]:
+    """The words of `_TOLD` in a text; of ASCII text without looking at each character."""
+    if not lower.isascii():
+        return set(_TOLD.findall(lower))
+    apart = lower.translate(_APART)
+    return {word.lstrip("-") for word in apart.split()} if "-" in apart else set(apart.split())
+
+
 def concepts(kind: str, told: str, *, tries: int = 0) -> tuple[str, ...]:
     """Which of the seven a text speaks of, the most telling first; at most four."""
     found = {"bugfix": ["problem-solution", "what-changed"], "discovery": [], "decision": ["trade-off"]}.get(
         kind, ["what-changed"]
     )
-    spoken, ascii_only = set(_TOLD.findall(told.lower())), told.isascii()
+    spoken, ascii_only = _words_of(told.lower()), told.isascii()
     more = [
         name for name, words, parts in _SIGNALS
         if words & spoken or (not ascii_only and any(part in told for part in parts))

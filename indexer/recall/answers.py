@@ -21,7 +21,7 @@ from indexer.query import Filters, parse
 from indexer.recall import inputs
 from indexer.search import Hit
 from indexer.search import search as find
-from indexer.store import browse, evidence
+from indexer.store import browse, recall
 from indexer.store.connection import Connection
 from indexer.store.items import CODES, Item, Step, course, item, reaction
 from indexer.text import glance, iso, token_estimate
@@ -56,11 +56,10 @@ def recent(conn: Connection, config: Config, args: Mapping[str, Any]) -> Answer:
 def work(conn: Connection, config: Config, args: Mapping[str, Any]) -> Answer:
     """To-dos in their last state. Raises UsageError, NotFound."""
     start = inputs.offset(args)
-    found = evidence.work(conn, scope.project_keys(conn, config, args["project"]))
-    if args["status"] == "open":
-        found = [one for one in found if one.fields.get("status") in (None, "pending", "in_progress")]
+    keys = scope.project_keys(conn, config, args["project"])
+    found = recall.work(conn, keys, closed=args["status"] != "open")
     rows = [
-        _filled({"project": one.project, "session": one.list, "time": iso(one.time)}) | {"fields": one.fields}
+        _filled({"project": one.project, "session": one.session, "time": iso(one.time)}) | {"fields": one.fields}
         for one in found[start : start + args["limit"] + 1]
     ]
     return _page(rows, args, start)
@@ -242,7 +241,7 @@ def _usable(number: str) -> bool:
 
 def _calls(conn: Connection, kind: str, number: int) -> list[tuple[str, int]]:
     if kind == "observation":
-        return [("tool_use", call) for call in evidence.calls_of(conn, number, 200)]
+        return [("tool_use", call) for call in recall.calls_of(conn, number, 200)]
     found = item(conn, kind, number)
     if found is None:
         return []

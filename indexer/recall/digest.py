@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from indexer import scope
 from indexer.config import Config
 from indexer.errors import IndexerError
-from indexer.store import browse, evidence
+from indexer.store import browse, recall
 from indexer.store.connection import Connection
 from indexer.text import glance, iso, sanitize
 
@@ -41,7 +41,7 @@ def session_start(conn: Connection, config: Config, cwd: str, session: str, mark
     before = [one for one in browse.sessions(conn, keys, limit=SESSIONS) if one.prompts and one.session != session]
     if not before:
         return ""
-    open_ = [one for one in evidence.work(conn, keys) if one.fields.get("status") in ("pending", "in_progress")]
+    open_ = [one for one in recall.work(conn, keys) if one.status]
     head = [_HEAD, f"[memory {mark}]"]
     foot = [
         f"[end of memory {mark}]",
@@ -61,11 +61,11 @@ def _fitted(head: list[str], rows: list[str], foot: list[str]) -> str:
     return "\n".join((*head, *kept, *foot))
 
 
-def _to_dos(found: list[evidence.Work]) -> Iterator[str]:
+def _to_dos(found: list[recall.Item]) -> Iterator[str]:
     for one in found[:TO_DOS]:
-        subject = plain(str(one.fields.get("subject") or one.fields.get("key") or ""))
+        subject = plain(one.subject)
         if subject:
-            yield f"left open: {subject} ({one.fields['status']})"
+            yield f"left open: {subject} ({one.status})"
 
 
 def _sessions(found: list[browse.Session]) -> Iterator[str]:

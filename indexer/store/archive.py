@@ -161,6 +161,16 @@ def knows(conn: sqlite3.Connection, name: str) -> bool:
     return conn.execute("SELECT 1 FROM archive_chunks WHERE hash = ?", (name,)).fetchone() is not None
 
 
+def knows_files(conn: sqlite3.Connection) -> bool:
+    """Whether the database knows any transcript at all."""
+    return conn.execute("SELECT 1 FROM ingest_files LIMIT 1").fetchone() is not None
+
+
+def drop_file(conn: sqlite3.Connection, file_id: int) -> None:
+    """Forget a file of which nothing is kept, and which nothing was read of."""
+    conn.execute("DELETE FROM ingest_files WHERE id = ? AND offset = 0", (file_id,))
+
+
 def dead_chunks(conn: sqlite3.Connection) -> list[Chunk]:
     """Chunks that nothing refers to any more."""
     return [Chunk(*row) for row in conn.execute(f"SELECT id, hash, raw, size FROM archive_chunks WHERE {_DEAD}")]

@@ -30,7 +30,7 @@ from indexer.store.checkpoints import cover_stored, read_again
 from indexer.store.connection import BUSY_TIMEOUT_MS, transaction
 from indexer.store.heirs import hand_over, reread_files, settle, take_rows
 from indexer.store.membership import in_chunks
-from indexer.store.tombstones import Tombstones, foreign_prompt, queued
+from indexer.store.tombstones import Tombstones, foreign_prompt, queued_marks
 from indexer.store.unmaking import unmake
 from indexer.text import search_tokens
 
@@ -84,7 +84,8 @@ def begin(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[s
         _bury_names(conn, stones)
         if sessions:
             stones.bury("record", [leaf for (leaf,) in conn.execute(_ORPHANS)])
-        stones.bury("queued", [queued(time, text) for time, text in conn.execute(_queue_lines())])
+        lines = conn.execute(_queue_lines()).fetchall()
+        stones.bury("queued", [mark for line in lines for mark in queued_marks(*line, buried=True)])
         passing("forget.tombstones")
     passing("forget.begun")
 

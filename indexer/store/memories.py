@@ -15,6 +15,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from indexer.compressors.base import Observation, Summary, Turn, WorkItem
@@ -24,6 +25,9 @@ from indexer.text import content_hash, iso, search_tokens, title_key
 OBSERVATION_CODE, SUMMARY_CODE = 3, 4
 _WORDS = re.compile("[a-z0-9]+")
 DAYS_MOST = 10
+CHUNK = 200
+"""Rows that one statement looks for."""
+_told = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps makes one anew for each call
 
 _COLUMNS = (
     "memory_session_id", "project", "project_key", "type", "title", "subtitle", "narrative", "facts", "concepts",
@@ -132,10 +136,12 @@ def _taken_over(
 ) -> dict[tuple[str, str], tuple[Any, ...]]:
     """Observations of turns that another session owned until now: their rows come along."""
     found = {}
-    for key in keys:
-        row = conn.execute(_HELD.format("g.turn_id = ? AND g.slot = ?"), key).fetchone()
-        if row is not None:
-            found[key] = row[2:]
+    for start in range(0, len(keys), CHUNK):
+        some = keys[start : start + CHUNK]
+        given = ", ".join(["(?, ?)"] * len(some))
+        sql = _HELD.format(f"(g.turn_id, g.slot) IN (VALUES {given})")
+        for row in conn.execute(sql, [part for key in some for part in key]).fetchall():
+            found[row[0], row[1]] = row[2:]
             sql = "UPDATE observation_origins SET session_db_id = ? WHERE observation_id = ?"
             conn.execute(sql, (session.id, row[2]))
     return found
@@ -207,7 +213,7 @@ def _values(session: Header, turn: Turn, one: Observation, digest: str, compress
     return (
         session.memory_session_id, session.project, session.project_key, one.type, one.title, one.subtitle or None,
         one.narrative or None, _list(one.facts), _list(one.concepts), _list(one.files_read), _list(one.files_modified),
-        turn.number, one.tokens, digest, compressor, one.agent_type, one.agent_id,
+        turn.number, one.tokens, digest, one.model or compressor, one.agent_type, one.agent_id,
         '{"origin":"outside"}' if one.outside else None,
         dedup_key(session.project_key, session.platform, one.title, agent=agent),
         one.time if one.time is not None else turn.time,
@@ -215,7 +221,7 @@ def _values(session: Header, turn: Turn, one: Observation, digest: str, compress
 
 
 def _list(values: Sequence[str]) -> str:
-    return json.dumps(values, ensure_ascii=False)
+    return _told(values) if values else "[]"
 
 
 def _leave_out(
@@ -362,11 +368,9 @@ def _work(conn: sqlite3.Connection, session: Header, items: Sequence[WorkItem]) 
     wanted = {item.identity: _work_values(session, item) for item in items if item.identity not in told}
     for identity in held.keys() - wanted.keys():
         conn.execute("DELETE FROM work_state_origins WHERE entry_id = ?", (held[identity][0],))
+    held |= _work_taken_over(conn, session, [identity for identity in wanted if identity not in held])
     for identity, values in wanted.items():
         found = held.get(identity)
-        if found is None and (row := conn.execute(_HELD_WORK.format("g.identity = ?"), (identity,)).fetchone()):
-            found = row[1:]  # another session owned it until now
-            conn.execute("UPDATE work_state_origins SET session_db_id = ? WHERE identity = ?", (session.id, identity))
         if found is None:
             entry = _insert(conn, "work_state_entries", _WORK_COLUMNS, values)
             conn.execute("INSERT INTO work_state_origins VALUES (?, ?, ?)", (entry, session.id, identity))
@@ -374,18 +378,36 @@ def _work(conn: sqlite3.Connection, session: Header, items: Sequence[WorkItem]) 
             _update(conn, "work_state_entries", _WORK_COLUMNS, values, found[0])
 
 
+def _work_taken_over(
+    conn: sqlite3.Connection, session: Header, identities: Sequence[str]
+) -> dict[str, tuple[Any, ...]]:
+    """Entries that another session owned until now."""
+    found = {}
+    for start in range(0, len(identities), CHUNK):
+        some = identities[start : start + CHUNK]
+        sql = _HELD_WORK.format(f"g.identity IN ({', '.join('?' * len(some))})")
+        for row in conn.execute(sql, some).fetchall():
+            found[row[0]] = row[1:]
+            sql = "UPDATE work_state_origins SET session_db_id = ? WHERE identity = ?"
+            conn.execute(sql, (session.id, row[0]))
+    return found
+
+
 def _work_values(session: Header, item: WorkItem) -> tuple[Any, ...]:
     fields = {"key": item.key, "subject": item.subject, "status": item.status}
-    told = json.dumps(fields, ensure_ascii=False)
-    return session.project, session.project_key, session.content_session_id, told, item.time
+    return session.project, session.project_key, session.content_session_id, _told(fields), item.time
 
 
 # --- rows -----------------------------------------------------------------------------------------------
 
 
-def _insert(conn: sqlite3.Connection, table: str, names: Sequence[str], values: Sequence[Any]) -> int:
-    marks = ", ".join("?" * len(names))
-    return conn.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values).lastrowid or 0
+def _insert(conn: sqlite3.Connection, table: str, names: tuple[str, ...], values: Sequence[Any]) -> int:
+    return conn.execute(_inserting(table, names), values).lastrowid or 0
+
+
+@cache
+def _inserting(table: str, names: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
 def _update(conn: sqlite3.Connection, table: str, names: Sequence[str], values: Sequence[Any], row_id: int) -> None:

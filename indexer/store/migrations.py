@@ -15,7 +15,7 @@ from typing import NamedTuple
 from indexer.errors import CorruptDatabase, NewerDatabase
 
 _HERE = Path(__file__).parent
-_TABLES = ("schema.sql", "memory.sql", "imports.sql")
+_TABLES = ("schema.sql", "memory.sql", "model.sql", "imports.sql")
 _VERSION_COLUMNS = ["version", "name", "applied_at"]
 """Other programs have a table of that name too: claude-mem's begins with an id."""
 _HAS_OURS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ingest_files'"
@@ -63,6 +63,10 @@ def _memory(_: sqlite3.Connection) -> str:
     return (_HERE / "memory.sql").read_text(encoding="utf-8") + marks
 
 
+def _models(_: sqlite3.Connection) -> str:
+    return (_HERE / "model.sql").read_text(encoding="utf-8")
+
+
 def _imports(_: sqlite3.Connection) -> str:
     """The tables, and the name of this memory."""
     name = "INSERT INTO device SELECT lower(hex(randomblob(8))) WHERE NOT EXISTS (SELECT 1 FROM device);"
@@ -76,7 +80,8 @@ STEPS = (
     Step(4, "archive", _more_tables),
     Step(5, "what was forgotten", _more_tables),
     Step(6, "turns become memory", _memory),
-    Step(7, "what came from elsewhere", _imports),
+    Step(7, "models", _models),
+    Step(8, "what came from elsewhere", _imports),
 )
 SCHEMA_VERSION = STEPS[-1].version
 

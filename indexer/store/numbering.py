@@ -144,14 +144,14 @@ def _number_of(conn: sqlite3.Connection, session: Session, uuid: str) -> list[in
     return [n for (n,) in conn.execute(sql, (session.id, uuid))]
 
 
-def uuids_of_turns(conn: sqlite3.Connection, session: Session, prompts: Sequence[str]) -> dict[int, list[str]]:
+def uuids_of_turns(conn: sqlite3.Connection, session_db_id: int, prompts: Sequence[str]) -> dict[int, list[str]]:
     """The turns that these prompts open in a session, each with its records on the main thread, without what
     was typed: number -> uuids."""
     sql = (
         f"SELECT t.n, t.uuid, p.prompt_kind FROM ({_NUMBERED}) t "
         "LEFT JOIN user_prompts p ON p.native_prompt_id = t.uuid"
     )
-    rows = conn.execute(sql, (session.id,)).fetchall()
+    rows = conn.execute(sql, (session_db_id,)).fetchall()
     opened = {number for number, uuid, _ in rows if uuid in set(prompts)}
     turns: dict[int, list[str]] = {number: [] for number in opened}
     for number, uuid, kind in rows:

@@ -3,24 +3,37 @@
 Clients before 2.1.101 wrote a prompt that was handed to a running turn nowhere else (about 445 human
 prompts in the measured corpus). The rule, per file: an `enqueue` that a first-in-first-out match pairs
 with `remove` and whose text no record repeats is a prompt; `dequeue` is followed by a record of its
-own, `popAll` takes the text back. Such a prompt's identity is made of session, time and text; when a
-record with the same text turns up later, it is withdrawn.
+own, `popAll` takes the text back. When a record with the same text turns up later, it is withdrawn.
+
+Such a prompt's identity is made of session and time, and of its place among the file's prompts of that time:
+not of its text, which another redaction rule would change. Rows that an older version named by their texts
+get the new name and stay otherwise as they are.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from indexer.records import QueueOperation
 from indexer.store.membership import IMPORTED, OWNER
 from indexer.store.sessions import Session, version_key
-from indexer.text import clean, content_hash, prompt_hash, search_tokens, unkeyed
+from indexer.text import clean, content_hash, prompt_hash, search_tokens
 
 FIRST_WITH_RECORDS = (2, 1, 101)
 PREFIX = "queued:"
+_STORED = (
+    "SELECT id, native_prompt_id, created_at_epoch, native_prompt_hash FROM user_prompts "
+    "WHERE session_db_id = ? AND native_prompt_id LIKE 'queued:%' ORDER BY id"
+)
+_NAMED = (
+    ("user_prompts", "native_prompt_id"), ("session_records", "uuid"), ("search_texts", "uuid"),
+    ("observation_origins", "turn_id"), ("compress_marks", "last_turn"), ("model_turns", "turn_id"),
+    ("imported_records", "uuid"), ("imported_memories", "turn_id"),
+)  # fmt: skip
+"""Where the name of a queued prompt stands."""
 
 
 class _Found(NamedTuple):
@@ -63,7 +76,12 @@ class Queue:
 
     def store(self) -> set[int]:
         """Store the lines of old clients; returns the sessions whose queued prompts may be others now."""
-        self._conn.executemany("INSERT OR IGNORE INTO queue_operations VALUES (?, ?, ?, ?, ?, ?, ?)", self._lines)
+        sql = (
+            "INSERT INTO queue_operations VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET text = excluded.text "
+            "WHERE operation = excluded.operation AND created_at_epoch IS excluded.created_at_epoch "
+            "AND text IS NOT excluded.text"
+        )
+        self._conn.executemany(sql, self._lines)
         for file_id, version in self._versions.items():
             self._date_lines(file_id, version)
         return self._touched
@@ -88,12 +106,27 @@ class Queue:
         )
         recorded = {digest for (digest,) in self._conn.execute(twins, (session.id,))}
         wanted: dict[str, _Found] = {}
-        for found in self._handed_over(session):
-            if found.digest not in recorded:
-                identity = content_hash(session.content_session_id, str(found.time), unkeyed(found.text))
-                wanted.setdefault(PREFIX + identity, found)
+        for found, ordinal in _numbered(self._handed_over(session)):
+            if found.digest in recorded or (found.time, found.digest) in {(f.time, f.digest) for f in wanted.values()}:
+                continue
+            identity = content_hash(session.content_session_id, str(found.time), str(ordinal))
+            wanted.setdefault(PREFIX + identity, found)
+        self._rename(session, wanted)
         self._withdraw(session, set(wanted))
         return sum(self._put(session, uuid, found, index_text) for uuid, found in wanted.items())
+
+    def _rename(self, session: Session, wanted: dict[str, _Found]) -> None:
+        """Give the rows of an older version, named by their texts, their present names."""
+        stored = self._conn.execute(_STORED, (session.id,)).fetchall()
+        missing = {uuid: found for uuid, found in wanted.items() if uuid not in {row[1] for row in stored}}
+        for _, old, time, digest in [row for row in stored if row[1] not in wanted]:
+            same = [uuid for uuid, found in missing.items() if found.time == time]
+            alike = [uuid for uuid in same if missing[uuid].digest == digest]
+            if same:
+                new = (alike or same)[0]
+                del missing[new]
+                for table, column in _NAMED:
+                    self._conn.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (new, old))
 
     def _handed_over(self, session: Session) -> list[_Found]:
         """Prompts by the rule, file by file, that which is named for the session first."""
@@ -152,6 +185,7 @@ class Queue:
             ),
         ).fetchone()  # fmt: skip
         if row is None:
+            self._refresh(uuid, found)
             return False
         if index_text:
             self._conn.execute(
@@ -160,6 +194,26 @@ class Queue:
                 (row[0], uuid, session.id, session.project_key, found.time, search_tokens(found.text)),
             )
         return True
+
+    def _refresh(self, uuid: str, found: _Found) -> None:
+        """A prompt that is known says what its line says now, redacted by other rules maybe."""
+        sql = (
+            "UPDATE user_prompts SET prompt_text = ?, native_prompt_hash = ? WHERE native_prompt_id = ? "
+            "AND prompt_text <> ? RETURNING id"
+        )
+        row = self._conn.execute(sql, (found.text, found.digest, uuid, found.text)).fetchone()
+        if row is not None:
+            sql = "UPDATE search_texts SET body = ? WHERE id = ? * 8"
+            self._conn.execute(sql, (search_tokens(found.text), row[0]))
+
+
+def _numbered(found: Iterable[_Found]) -> Iterator[tuple[_Found, int]]:
+    """Each with its place among those of its file and time."""
+    counts: Counter[tuple[int, int | None]] = Counter()
+    for each in found:
+        key = (each.file, each.time)
+        yield each, counts[key]
+        counts[key] += 1
 
 
 def is_old(version: str) -> bool:

@@ -50,14 +50,24 @@ MADE = """
 SELECT (SELECT count(*) FROM observations) AS observations,
        (SELECT count(*) FROM session_summaries) AS summaries,
        (SELECT count(*) FROM compress_marks WHERE revision <> done) AS pending_sessions,
-       (SELECT count(*) FROM compress_marks WHERE error IS NOT NULL) AS failed_sessions
+       (SELECT count(*) FROM compress_marks WHERE error IS NOT NULL) AS failed_sessions,
+       (SELECT coalesce(sum(max(1, (
+          SELECT count(*) FROM user_prompts p WHERE p.session_db_id = c.session_db_id AND p.prompt_kind = 'prompt'
+            AND p.prompt_number > coalesce((
+              SELECT q.prompt_number FROM user_prompts q WHERE q.native_prompt_id = c.last_turn), 0)))), 0)
+        FROM compress_marks c WHERE c.revision <> c.done) AS pending_turns
 """
 FAILED = """
 SELECT s.content_session_id AS session, m.error FROM compress_marks m JOIN sdk_sessions s ON s.id = m.session_db_id
 WHERE m.error IS NOT NULL ORDER BY s.content_session_id LIMIT :limit
 """
+OPEN = ("", "pending", "in_progress")
+"""Of these, an item is still to be done; one that says nothing is."""
 PROJECT_NAME = "SELECT display FROM projects WHERE project_key = :key"
-LINKED = "SELECT tool_use_row FROM observation_tool_uses WHERE observation_id = :id ORDER BY tool_use_row"
+LINKED = """
+SELECT tool_use_row FROM observation_tool_uses WHERE observation_id = :id
+UNION SELECT id FROM tool_uses WHERE observation_id = :id ORDER BY 1 LIMIT :limit
+"""
 
 
 class Observation(NamedTuple):
@@ -111,7 +121,8 @@ class Summary(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An item of a session's to-do list, as it stands."""
+    """An item of a session's to-do list, as it stands. fields: all that its last entry says. status: "" where that
+    says none. time: epoch milliseconds or None."""
 
     project: str
     project_key: str
@@ -120,15 +131,18 @@ class Item(NamedTuple):
     subject: str
     status: str
     time: int | None
+    fields: dict[str, object]
 
 
 class Counts(NamedTuple):
-    """How much was remembered, and what is still to be. Sessions, because those are compressed whole."""
+    """How much was remembered, and what is still to be. Rules compress a session as a whole: pending_turns are
+    those of such sessions behind the last that was compressed."""
 
     observations: int
     summaries: int
     pending_sessions: int
     failed_sessions: int
+    pending_turns: int
 
 
 def counts(conn: Connection) -> Counts:
@@ -204,29 +218,41 @@ def _summary(row: Any) -> Summary:
 
 
 def work(conn: Connection, keys: Sequence[str] | None, *, closed: bool = False) -> list[Item]:
-    """Items as their last entry has them, the newest first; closed: done and dropped ones too."""
+    """Items as their last entry has them, what changed last first; closed: done and dropped ones too.
+
+    Entries whose JSON is broken are left out: they are an agent's own words, not evidence."""
     chosen = project_keys(conn) if keys is None else list(dict.fromkeys(keys))
     rows = [row for key in chosen for row in conn.execute(WORK_OF_PROJECT, {"key": key})]
-    last: dict[tuple[str, str], Item] = {}
-    for row in sorted(rows, key=lambda row: (row["time"] or 0, row["id"])):
-        item = _item(row)
-        last[item.session, item.key] = item
-    kept = [item for item in last.values() if closed or item.status in ("pending", "in_progress")]
-    return sorted(kept, key=lambda item: (-(item.time or 0), item.session, item.key))
+    rows.sort(key=lambda row: (-(row["time"] or 0), -row["id"]))
+    last: dict[tuple[str, str, str], Item] = {}
+    for row in rows:
+        if (item := _item(row)) is not None:
+            last.setdefault((item.project_key, item.session, item.key), item)
+    return [item for item in last.values() if closed or item.status in OPEN]
 
 
-def _item(row: Any) -> Item:
+def _item(row: Any) -> Item | None:
     try:
         fields = json.loads(row["fields"])
-    except ValueError:
-        fields = {}
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
     key, subject, status = (str(fields.get(name) or "") for name in ("key", "subject", "status"))
-    return Item(row["project"], row["project_key"], row["list_name"], key, subject or key, status, row["time"])
+    return Item(
+        row["project"], row["project_key"], row["list_name"], key or str(row["id"]), subject or key, status,
+        row["time"], fields,
+    )  # fmt: skip
+
+
+def calls_of(conn: Connection, observation: int, limit: int) -> list[int]:
+    """Row ids of the tool uses that an observation came from, in order: by links, or (imported) by the calls' own."""
+    return [row[0] for row in conn.execute(LINKED, {"id": observation, "limit": limit})]
 
 
 def linked(conn: Connection, observation: int) -> list[str]:
     """Ids of the tool uses an observation came from."""
-    return [f"tool_use:{row[0]}" for row in conn.execute(LINKED, {"id": observation})]
+    return [f"tool_use:{row}" for row in calls_of(conn, observation, -1)]
 
 
 def project_name(conn: Connection, key: str) -> str:

@@ -26,9 +26,10 @@ from indexer.store.bodies import capped, digest, dump, input_text, result_tokens
 from indexer.store.checkpoints import IMPORTED
 from indexer.store.connection import transaction
 from indexer.store.erasing import owed
+from indexer.store.redaction_names import redact_names
 from indexer.store.turns import make_again
 from indexer.store.upkeep import fold_log
-from indexer.text import prompt_hash, search_tokens, storable, unkeyed_data
+from indexer.text import prompt_hash, search_tokens, storable, title_key, unkeyed_data
 
 STEP_ROWS = 200
 """Rows of a transaction: at most 26 MB of text, mostly under one."""
@@ -114,6 +115,13 @@ def reapply(conn: sqlite3.Connection, redactor: Redactor) -> Iterator[Counter[st
     step yields how many rows of which table changed. Nothing to do: no step."""
     while (place := _place(conn)) is not None:
         if place.table == _END:
+            with transaction(conn):
+                named = redact_names(conn, redactor.text)
+                if named:
+                    conn.execute("UPDATE redaction SET pending = ?", (orjson.dumps([_END, [], True]).decode(),))
+            if named:
+                yield named
+                continue
             if place.changed:
                 _merge(conn)
                 fold_log(conn)
@@ -253,6 +261,15 @@ def _made(columns: str, code: int) -> Callable[[sqlite3.Connection, dict[str, An
     return follow
 
 
+def _observed(conn: sqlite3.Connection, row: dict[str, Any]) -> None:
+    """An observation's index text, and the key of its title."""
+    _made("title subtitle narrative text facts", 3)(conn, row)
+    key = title_key(row["title"] or "") or None
+    conn.execute(
+        "UPDATE observations SET title_norm_key = ? WHERE id = ? AND title_norm_key IS NOT NULL", (key, row["id"])
+    )
+
+
 def _merge(conn: sqlite3.Connection) -> None:
     """Make one segment of the full-text index, a few megabytes a transaction: the words of rows that are
     gone stand in the old ones until then."""
@@ -289,11 +306,13 @@ _TABLES = (
     _Table("queue_operations", ("session_db_id", "file_id", "position"), ("text",)),
     _Table(
         "observations", ("id",), _OBSERVED, ("facts", "concepts", "files_read", "files_modified", "metadata"),
-        follow=_made("title subtitle narrative text facts", 3),
+        follow=_observed,
     ),
     _Table(
         "session_summaries", ("id",), _SUMMED, ("files_read", "files_edited"), follow=_made(" ".join(_SUMMED), 4)
     ),
+    _Table("model_turns", ("turn_id",), ("amiss", "error"), ("made",)),
+    _Table("model_pauses", ("provider",), ("message",)),
     _Table("work_state_entries", ("id",), ("list_name",), ("fields",)),
 )  # fmt: skip
 _BY_NAME = {table.name: table for table in _TABLES}

@@ -19,7 +19,7 @@ from indexer.exclude import Exclusion
 from indexer.records import Entry, QueueOperation, Title
 from indexer.store.checkpoints import FileRow
 from indexer.store.exclusions import Exclusions
-from indexer.store.tombstones import Tombstones, queued
+from indexer.store.tombstones import Tombstones, queued_marks
 from indexer.text import clean
 
 Guard: TypeAlias = Callable[[Sequence[Entry]], bool]
@@ -65,7 +65,7 @@ class Refusals:
             records.add(entry.uuid or "")
             for record in entry.records:
                 if isinstance(record, QueueOperation) and record.text:
-                    lines.add(queued(entry.time, clean(record.text).strip()))
+                    lines.update(queued_marks(entry.time, clean(record.text).strip(), buried=False))
                 elif isinstance(record, Title) and record.leaf_uuid:
                     leaves.add(record.leaf_uuid)
         self._sessions = self._stones.buried("session", sessions)
@@ -84,7 +84,9 @@ class Refusals:
 
     def silences(self, entry: Entry, line: QueueOperation) -> bool:
         """Whether a line of the prompt queue repeats what was forgotten, in whatever session."""
-        return bool(self._queued and line.text) and queued(entry.time, clean(line.text or "").strip()) in self._queued
+        if not self._queued or not line.text:
+            return False
+        return not self._queued.isdisjoint(queued_marks(entry.time, clean(line.text).strip(), buried=False))
 
     def nameless(self, session_id: str | None) -> str | None:
         """A session's origin as it may be stored: not the id of a forgotten one."""

@@ -94,6 +94,17 @@ def foreign_prompt(session: str, text: str) -> str:
     return f"{session} {prompt_hash(text.strip()[:LONGEST])}"
 
 
+def queued_marks(time: int | None, text: str | None, *, buried: bool) -> list[str]:
+    """What tells a line of the prompt queue from others whatever rules it was redacted by: its exact text, and
+    where it has a mark, or had one when it was buried, its time alone, in milliseconds."""
+    marks = [queued(time, text)]
+    if time is not None:
+        redacted = "[REDACTED:" in (text or "")
+        marks += [f"{time} redacted"] if redacted or not buried else []
+        marks += [f"{time} any"] if buried or redacted else []
+    return marks
+
+
 def carry_over(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
     """Give a database that is to take another's place what that one has forgotten."""
     new.executemany("INSERT OR IGNORE INTO tombstones (hash) VALUES (?)", old.execute("SELECT hash FROM tombstones"))

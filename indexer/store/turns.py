@@ -47,6 +47,13 @@ SELECT t.id, t.tool_use_id, t.tool_name, t.file_path, t.is_error, t.agent_id, t.
 FROM tool_uses t LEFT JOIN session_records r ON r.uuid = t.record_uuid AND r.session_db_id = t.session_db_id
 WHERE t.session_db_id = ?
 """
+_BODY = f"""
+SELECT CASE WHEN length(tool_input) > {8 * ENDS} THEN substr(tool_input, 1, {ENDS}) || substr(tool_input, -{ENDS})
+       ELSE tool_input END,
+       CASE WHEN length(tool_response) > {2 * ENDS}
+       THEN substr(tool_response, 1, {ENDS}) || substr(tool_response, -{ENDS}) ELSE tool_response END
+FROM tool_uses WHERE id = ?
+"""
 _TEXTS = """
 SELECT x.uuid, x.text, m.agent_id, x.created_at_epoch, x.position, m.prompt_number
 FROM assistant_messages m JOIN assistant_texts x ON x.message_row_id = m.id WHERE m.session_db_id = ?
@@ -92,7 +99,12 @@ _OBSERVERS = (
     "you are an observer of a claude code session",
 )
 """How first prompts of sessions begin that compress other sessions (ours, claude-mem's): never learned from."""
-_OBSERVER_FOLDERS = ("/observer-sessions", "/.claude-mem/", "/transcript-indexer/compressor")
+_OBSERVER_FOLDERS = (
+    "/observer-sessions",
+    "/.claude-mem/",
+    "/transcript-indexer/compressor",
+    "/transcript-indexer-compressor",
+)
 
 
 class Header(NamedTuple):
@@ -172,6 +184,15 @@ def header(conn: sqlite3.Connection, session: int) -> Header | None:
 def turns(conn: sqlite3.Connection, session: Header, *, whole: bool = True) -> Turns:
     """The turns of a session. whole=False: without bodies, for a look at `seen`."""
     return _Reader(conn, session, whole).turns()
+
+
+def bodies(conn: sqlite3.Connection, calls: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Input and result of these calls (rows of tool_uses), for a model: of long ones both ends."""
+    found = {}
+    for row in calls:
+        given, response = conn.execute(_BODY, (row,)).fetchone() or ("", "")
+        found[row] = given or "", response or ""
+    return found
 
 
 class _Reader:
@@ -327,7 +348,11 @@ class _Reader:
             parts += [(*row[1:13], [mark for _, mark in self._of_call.get(row[10], ())]) for row in calls[number]]
             parts += [(row[0], len(row[1]), *row[2:]) for row in texts[number]]
             parts.append([mark for _, mark in self._events[number]])
-        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        try:
+            told = orjson.dumps(parts)
+        except TypeError:  # a lone surrogate, or a number beyond 64 bits
+            told = repr(parts).encode("utf-8", "surrogatepass")
+        return hashlib.sha256(told).hexdigest()[:16]
 
 
 def _grouped(rows: Sequence[Any], column: int) -> dict[int, list[Any]]:

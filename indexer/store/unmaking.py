@@ -1,4 +1,4 @@
-"""Takes away what was made of sessions: observations, summaries, work items, and their index texts.
+"""Takes away what was made of sessions: observations, summaries, work items, models' answers, index texts.
 
 Of a session that loses records, all of it goes at once, since every sentence may repeat what is to be
 forgotten; what is left of the session is compressed again.
@@ -37,6 +37,8 @@ def unmake(conn: sqlite3.Connection, sessions: Iterable[int]) -> None:
         # A cascade does not run the triggers of every SQLite.
         conn.execute("DELETE FROM work_state_origins WHERE session_db_id = ?", (session,))
         conn.executemany("DELETE FROM work_state_entries WHERE id = ?", entries)
+        conn.execute("DELETE FROM model_turns WHERE session_db_id = ?", (session,))
+        conn.execute("DELETE FROM model_sessions WHERE session_db_id = ?", (session,))
         told = imports.drop_told(conn, session, whole=False)
         Tombstones(conn).bury("memory", told)
         conn.execute("UPDATE compress_marks SET done = -1, seen = NULL WHERE session_db_id = ?", (session,))

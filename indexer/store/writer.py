@@ -106,6 +106,7 @@ class Writer:
         self._made: set[int] = set()
         self._private_calls: list[str] = []
         self.excluded: set[str] = set()
+        self.suppressed: list[int] = []
         """Sessions that were found to be of an excluded project."""
         self._uuids: set[str] = set()
         self._keys: set[str] = set()
@@ -384,7 +385,7 @@ class Writer:
         moved = {session.id for session in sessions if session.renumber}
         numbering.settle(self._conn, sessions)
         private.note_calls(self._conn, self._private_calls)
-        private.suppress(self._conn, sessions)
+        self.suppressed = [s.id for s in sessions] if private.suppress(self._conn, sessions) else []
         numbering.choose_titles(self._conn, [s for s in sessions if s.titles or s.id in moved])
         numbering.settle_titles(self._conn, self._summaries, self._uuids, moved)
         touch(self._conn, sorted({session.id for session in sessions} | self._placer.filled))

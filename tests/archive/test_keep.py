@@ -297,6 +297,7 @@ def orphan(memory: Archived, path: str) -> Path:
 
 def test_a_file_that_no_row_names_is_swept_at_the_start(memory: Archived) -> None:
     left = orphan(memory, str(many("a").write(memory.root)))
+    memory.read()
     memory.start()
     assert not left.exists()
 
@@ -356,34 +357,3 @@ def test_every_line_is_json_with_its_own_session_and_uuid(memory: Archived) -> N
 
 
 # -- an archive without its database ---------------------------------------------------------------
-
-
-def fresh(tmp_path: Path) -> Archived:
-    """A new memory beside the archive of an old one, whose transcripts are gone."""
-    before = Archived(tmp_path)
-    path = many("a").write(before.root)
-    before.read()
-    before.seal()
-    path.write_bytes(many("a", 12).data)
-    before.read()
-    before.seal()
-    path.unlink()
-    before.close()
-    for each in before.home.glob("index.db*"):
-        each.unlink()
-    return Archived(tmp_path)
-
-
-def test_an_archive_without_a_database_is_taken_in(tmp_path: Path) -> None:
-    memory = fresh(tmp_path)
-    (file_id,), _ = memory.archive.adopt()
-    assert memory.rows("SELECT id, path FROM ingest_files")[0][0] == file_id
-    assert rows.reached(memory.conn, file_id, 0) == (len(many("a", 12).data), 24)
-    memory.close()
-
-
-def test_it_is_taken_in_once(tmp_path: Path) -> None:
-    memory = fresh(tmp_path)
-    memory.archive.adopt()
-    assert memory.archive.adopt() == ([], [])
-    memory.close()

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import Archived
+from archives import Archived, Library
+from forgetting import lay
 from memories import Memory
 from transcripts import START, Transcript
 
+from indexer import app
 from indexer.archive import stock
 from indexer.archive.stock import DAY_MS, Plan, Restored, Stock
 from indexer.errors import UsageError
+from indexer.forget import forget
 from indexer.store import archive as rows
 from indexer.store.archive import Held
+from indexer.store.connection import WriterLock
 
 NOW = int(START.timestamp() * 1000) + 10 * DAY_MS
 
@@ -208,3 +212,22 @@ def test_a_transcripts_place_begins_with_its_projects_folder(path: str, folder: 
 
 def test_what_was_replaced_under_its_name_gets_another() -> None:
     assert stock.place_of(held("/x/-w-a/s.jsonl", "-w-a", "replaced")) == Path("-w-a/s.7.jsonl")
+
+
+def test_a_forgotten_transcript_counts_as_none(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    made = lay(library.root)
+    library.rescan()
+    library.age()
+    for name in ("gone", "fork", "other"):
+        lock, conn = WriterLock(library.home), library.connect()
+        assert forget(conn, library.home, [made[name].session_id], [], app.sinks(library.config))
+        conn.close()
+        lock.release()
+    for rebuild in (False, True):
+        report = library.rescan(rebuild=rebuild)
+        conn = library.connect()
+        found = stock.stock(conn)
+        conn.close()
+        assert (report.files_archived, found.files, found.only_files, found.behind) == (0, 0, 0, 0)
+    assert library.chunks == []

@@ -20,12 +20,19 @@ WELL: dict[str, Any] = {
 }  # fmt: skip
 
 
+UNSPENT: dict[str, Any] = {
+    "provider": "anthropic", "calls_today": 0, "calls_limit": 100, "tokens_today": 0, "tokens_limit": 1_000_000,
+    "paused": [],
+}  # fmt: skip
+
+
 def state(**changed: Any) -> State:
     """A memory that is well, with a service, and with these differences."""
     plain: dict[str, Any] = dict.fromkeys(State._fields)
     plain |= {"at": NOW, "counts": Counts(*[0] * len(Counts._fields)), "made": Made(*[0] * len(Made._fields))}
     plain |= {"failed": [], "files": [], "behind": {}, "dead_letters": [], "forgetting": Forgetting(False, False)}
     plain |= {"database": Path("/home/dev/m/index.db"), "writer": 4711, "watcher": WELL, "archive_full": False}
+    plain |= {"budget": UNSPENT}
     return State(**plain | changed)
 
 
@@ -103,11 +110,31 @@ def test_a_report_that_lacks_everything_is_well_as_far_as_it_goes() -> None:
         ({"failed": [("s1", "RecursionError")]}, "transcript-indexer show s1"),
         ({"writer": None, "watcher": None, "made": Made(*[2] * len(Made._fields))}, "transcript-indexer compress"),
         ({"files": [File("/a b", "unreadable", 1, 0, {}, "Permission denied")]}, "chmod u+r '/a b'"),
-        ({"watcher": WELL | {"troubles": [{"event": "stalled"}]}}, LOGS),
+        ({"watcher": WELL | {"troubles": [{"event": "stalled", "at": NOW - 3_600_000}]}}, LOGS),
     ],
 )
 def test_whatever_is_wrong_has_its_next_command(changed: dict[str, Any], command: str) -> None:
     assert command in commands(state(**changed))
+
+
+def test_a_model_that_waits_says_how_it_is_tried_at_once() -> None:
+    paused = [{"provider": "anthropic", "kind": "auth", "until": "2026-12-01 12:00 UTC", "message": "the key is wrong"}]
+    (one,) = advice(state(budget=UNSPENT | {"paused": paused}))
+    assert "the key is wrong" in one.message
+    assert (one.about, one.command) == ("model-paused", "transcript-indexer compress --provider anthropic")
+
+
+@pytest.mark.parametrize(
+    ("spent", "command"),
+    [
+        ({"calls_today": 100}, ["wait until 00:00 UTC, or raise compress.daily_calls"]),
+        ({"tokens_today": 2_000_000}, ["wait until 00:00 UTC, or raise compress.daily_tokens"]),
+        ({"calls_today": 99}, []),
+        ({"calls_today": 0, "calls_limit": 0}, []),
+    ],
+)
+def test_a_spent_budget_says_what_can_be_done(spent: dict[str, int], command: list[str]) -> None:
+    assert commands(state(budget=UNSPENT | spent)) == command
 
 
 VECTORS: dict[str, Any] = {"rows": 4, "taken_in": 4, "trouble": None, "worker": False, "arms": [{"whole": True}]}
@@ -125,6 +152,11 @@ VECTORS: dict[str, Any] = {"rows": 4, "taken_in": 4, "trouble": None, "worker": 
 )
 def test_vectors_that_are_not_whole_have_theirs(changed: dict[str, Any], command: str | None) -> None:
     assert commands(state(vectors=VECTORS | changed)) == ([command] if command else [])
+
+
+def test_troubles_of_yesterday_are_nothing_to_do() -> None:
+    old = {"event": "stalled", "at": NOW - 25 * 3_600_000}
+    assert commands(said(troubles=[old, {"event": "busy", "at": "x"}])) == []
 
 
 def test_many_unreadable_files_are_not_all_listed() -> None:

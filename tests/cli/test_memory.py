@@ -1,4 +1,4 @@
-"""`observations`, `summary`, `work` and `compress`, on a memory made from transcripts."""
+"""`observations`, `summary` and `work`, on a memory made from transcripts."""
 
 from __future__ import annotations
 
@@ -69,19 +69,6 @@ def test_open_work(made: Any) -> None:
     assert [item["subject"] for item in made("work", "--json").json["items"]] == ["Test it"]
     assert {item["status"] for item in made("work", "--all", "--json").json["items"]} == {"pending", "completed"}
     assert "[ ] Test it" in made("work").out
-
-
-def test_compress_has_nothing_left_to_do_after_a_rescan(made: Any) -> None:
-    assert made("compress", "--json").json["compress"] == {"sessions": 0, "turns": 0, "observations": 0, "failed": 0}
-
-
-def test_a_dry_run_counts_and_does_nothing(call: Any, home: Path) -> None:
-    answer = call("compress", "--dry-run", "--json", "--home", str(home))
-    assert answer.json["compress"] == {"pending_sessions": 6, "observations": 0, "tokens": 0}
-
-
-def test_without_a_memory_there_is_nothing_to_compress(call: Any, tmp_path: Path) -> None:
-    assert call("compress", "--home", str(tmp_path / "none")).code == 3
 
 
 def test_status_counts_what_was_made(made: Any) -> None:

@@ -32,13 +32,21 @@ def test_how_far_vectors_are(ask: Any) -> None:
     state = ask("status", "--json").json["vectors"]
     assert (state["taken_in"], state["worker"], state["trouble"]) == (4, False, None)
     assert (state["arms"][0]["documents"], state["arms"][0]["vectors"]) == (4, 1)
-    assert "use 25 % · minilm 100 %" in ask("status").out
+    assert "use 25 % · minilm 0 %" in ask("status").out
 
 
 def test_before_there_are_vectors(ask: Any) -> None:
     state = ask("status", "--json").json["vectors"]
     assert (state["taken_in"], state["arms"]) == (0, [])
     assert "rows not taken in yet · no worker running" in ask("status").out
+
+
+def test_models_of_which_nothing_is_taken_in_have_no_share(ask: Any, home: Path) -> None:
+    open_store(home).close()
+    made = open_store(home)
+    made.add_model(app.spec("use").model, "use")
+    made.close()
+    assert "use 0 % · minilm 0 % · " in ask("status").out
 
 
 def test_vectors_that_are_switched_off(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:

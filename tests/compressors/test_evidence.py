@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from remembered import turns_of
 from transcripts import Transcript
 from turn_cases import CWD, commit, edit, fail, read, recall, run, web
@@ -16,8 +18,8 @@ from indexer.compressors.evidence import Evidence, gather
 def of(folder: Path, *steps: tuple[object, ...]) -> Evidence:
     session = Transcript("s", CWD)
     session.user("go")
-    for act, *given in steps:
-        act(session, *given)  # type: ignore[operator]
+    for act, *details in steps:
+        act(session, *details)  # type: ignore[operator]
     (turn,) = turns_of(folder, session)
     return gather(turn)
 
@@ -153,3 +155,13 @@ def test_versions_are_those_pinned_by_an_installation(tmp_path: Path) -> None:
 
 def test_a_path_is_said_as_within_the_folder() -> None:
     assert (evidence.relative("/p/a/b.py", "/p"), evidence.relative("/q/c.py", "/p")) == ("a/b.py", "/q/c.py")
+
+
+WORDS = st.sampled_from(
+    ["Error", "E", "", "×", "no such", "can't", "FAILED", "ok", "undefined", "ſ", "aſſert", "denied"]
+)
+
+
+@given(st.text(max_size=40) | st.lists(WORDS, max_size=5).map(" ".join))
+def test_the_quick_look_passes_over_no_error(line: str) -> None:
+    assert evidence._tells(line) == bool(evidence._ERROR_LINE.search(line))

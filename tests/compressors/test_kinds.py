@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indexer.compressors import kinds
 
@@ -91,3 +93,8 @@ def test_several_tries_are_a_gotcha() -> None:
 def test_only_the_seven_concepts_are_used() -> None:
     told = "because works careful instead pattern"
     assert all(set(kinds.concepts(kind, told, tries=3)) <= set(kinds.CONCEPTS) for kind in kinds.TYPES)
+
+
+@given(st.text(alphabet="ab-z 1_'.\n日", max_size=30))
+def test_words_are_those_of_the_pattern(text: str) -> None:
+    assert {word for word in kinds._words_of(text) if len(word) > 1} == set(kinds._TOLD.findall(text))

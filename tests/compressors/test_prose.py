@@ -152,3 +152,20 @@ def test_no_text_breaks_it(text: str) -> None:
     assert len(prose.title(text)) <= prose.TITLE_MOST
     assert len(prose.narrative([text])) <= prose.NARRATIVE_MOST + 400
     prose.asked(text)
+
+
+FILLER_WORDS = st.sampled_from(
+    ["ok", "Done", "all", "the", "tests", "pass", "112", "it", "is", "now", "complete", "Migration", "finished", "let",
+     "me", "know", "you're", "right", "Here's", "summary", "i", "apologize", "checking", "and", "unit", "完成", "for",
+     "work", "updates", "files changed", "that's it", "I've", "made"]
+)  # fmt: skip
+
+
+@given(st.lists(FILLER_WORDS, max_size=6).map(" ".join), st.sampled_from(["", ".", "!", ":", "!!", "\n", "?"]))
+def test_the_quick_look_passes_over_no_filler(words: str, stop: str) -> None:
+    assert prose._may_be_filler(words + stop) or not prose._FILLER.match(words + stop)
+
+
+@given(st.text(alphabet="ab.!?。！ \"')A一；", max_size=30))
+def test_lines_are_parted_as_one_split_would(line: str) -> None:
+    assert prose._parted(line) == prose._END.split(line)

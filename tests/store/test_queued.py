@@ -189,3 +189,51 @@ def test_a_last_line_that_may_go_on_is_no_queue_line_yet(desk: Desk) -> None:
     desk.write(desk.file(), begun(), line("enqueue", "and this"))
     desk.write(desk.file(), line("remove"), provisional=True)
     assert queued(desk) == []
+
+
+# --- names that no rule changes
+
+LIFTED, MARKED = "the badge is Badge-1234", "the badge is [REDACTED:badge:01234567]"
+
+
+def ids(desk: Desk) -> list[tuple[Any, ...]]:
+    return desk.rows("SELECT id, native_prompt_id FROM user_prompts WHERE is_queued ORDER BY id")
+
+
+@pytest.mark.parametrize(("before", "after"), [(LIFTED, MARKED), (MARKED, LIFTED), (MARKED, MARKED.replace("0", "9"))])
+def test_another_rule_changes_the_text_and_nothing_else(desk: Desk, before: str, after: str) -> None:
+    file = desk.file()
+    desk.write(file, begun(), *handed(before))
+    held = ids(desk)
+    file.start_over()
+    desk.write(file, begun(), *handed(after))
+    assert ids(desk) == held
+    assert queued(desk) == [(after, 5, 2)]
+    assert desk.one("SELECT count(*) FROM session_records WHERE uuid LIKE 'queued:%'") == 1
+
+
+def test_the_twins_of_new_rules_are_known(desk: Desk) -> None:
+    file = desk.file()
+    desk.write(file, begun(), *handed(MARKED))
+    file.start_over()
+    desk.write(file, begun(), *handed(LIFTED), begun("u2", LIFTED, time=9))
+    assert queued(desk) == []
+
+
+def test_prompts_of_one_moment_are_told_apart(desk: Desk) -> None:
+    lines = [line("enqueue", "first"), line("enqueue", "second"), line("remove"), line("remove")]
+    desk.write(desk.file(), begun(), *lines)
+    assert [text for text, *_ in queued(desk)] == ["first", "second"]
+    assert len(ids(desk)) == 2
+
+
+def test_a_name_of_an_older_version_gives_way_and_the_row_stays(desk: Desk) -> None:
+    file = desk.file()
+    desk.write(file, begun(), *handed("and this"))
+    ((row, name),) = ids(desk)
+    for table, column in (("user_prompts", "native_prompt_id"), ("session_records", "uuid"), ("search_texts", "uuid")):
+        desk.conn.execute(f"UPDATE {table} SET {column} = 'queued:old' WHERE {column} = ?", (name,))
+    file.start_over()
+    desk.write(file, begun(), *handed("and this"))
+    assert ids(desk) == [(row, name)]
+    assert desk.one("SELECT count(*) FROM search_texts WHERE uuid = 'queued:old'") == 0

@@ -82,9 +82,41 @@ def test_counts_are_those_of_the_tables(memory: Searchable, conn: sqlite3.Connec
     memory.observation("t", session=memory.session("s", "p"))
     conn.execute("INSERT OR REPLACE INTO compress_marks (session_db_id, error) SELECT id, 'E' FROM sdk_sessions")
     sessions = conn.execute("SELECT count(*) FROM sdk_sessions").fetchone()[0]
-    assert recall.counts(conn) == (1, 0, sessions, sessions)
+    assert recall.counts(conn) == (1, 0, sessions, sessions, 2)
     assert {error for _, error in recall.failed(conn, 5)} == {"E"}
 
 
 def test_a_project_is_named_as_people_do(conn: sqlite3.Connection) -> None:
     assert (recall.project_name(conn, "p"), recall.project_name(conn, "q")) == ("P", "q")
+
+
+def state(conn: sqlite3.Connection, fields: str, time: int | None = None, name: str = "s", key: str = "p") -> None:
+    conn.execute(
+        "INSERT INTO work_state_entries (project, project_key, list_name, fields, created_at_epoch) "
+        "VALUES ('P', ?, ?, ?, ?)",
+        (key, name, fields, time),
+    )
+
+
+def test_what_changed_last_comes_first_and_lists_are_told_apart(memory: Searchable, conn: sqlite3.Connection) -> None:
+    state(conn, '{"key": "a", "status": "pending"}', 1)
+    state(conn, '{"key": "b"}', 2)
+    state(conn, '{"key": "a", "status": "completed"}', 3)
+    state(conn, '{"key": "a", "status": "in_progress"}', 4, "other")
+    found = [(one.session, one.key, one.status) for one in recall.work(conn, ("p", "p"), closed=True)]
+    assert found == [("other", "a", "in_progress"), ("s", "a", "completed"), ("s", "b", "")]
+    assert [one.key for one in recall.work(conn, ("p",))] == ["a", "b"]
+
+
+@pytest.mark.parametrize("fields", ["[1]", "{", "null"])
+def test_an_entry_that_is_no_json_object_is_left_out(fields: str, conn: sqlite3.Connection) -> None:
+    state(conn, fields)
+    assert recall.work(conn, ("p",), closed=True) == []
+
+
+def test_the_calls_behind_an_observation(memory: Searchable, conn: sqlite3.Connection) -> None:
+    memory.observation("t", session=memory.session("s", "p"))
+    conn.execute("PRAGMA foreign_keys = OFF")
+    conn.executemany("INSERT INTO observation_tool_uses VALUES (1, ?)", [(2,), (1,)])
+    assert (recall.calls_of(conn, 1, 9), recall.calls_of(conn, 1, 1), recall.calls_of(conn, 2, 9)) == ([1, 2], [1], [])
+    assert recall.linked(conn, 1) == ["tool_use:1", "tool_use:2"]

@@ -10,7 +10,7 @@ import pytest
 from stores import store
 
 from indexer.errors import IndexerError
-from indexer.store.tombstones import Tombstones, carry_over, queued
+from indexer.store.tombstones import Tombstones, carry_over, queued, queued_marks
 
 
 @pytest.fixture
@@ -100,3 +100,27 @@ def test_a_veil_hides_a_path_and_is_always_the_same(conn: sqlite3.Connection) ->
     veil = Tombstones(conn).veil("/home/dev/zq.jsonl")
     assert "zq" not in veil
     assert veil == Tombstones(conn).veil("/home/dev/zq.jsonl") != Tombstones(conn).veil("/home/dev/zp.jsonl")
+
+
+def silenced(before: tuple[int | None, str], after: tuple[int | None, str]) -> bool:
+    return not set(queued_marks(*before, buried=True)).isdisjoint(queued_marks(*after, buried=False))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        ((5, "plain"), (5, "plain"), True),
+        ((5, "plain"), (5, "other"), False),
+        ((5, "plain"), (6, "plain"), False),
+        ((5, "a badge"), (5, "a [REDACTED:badge:01234567]"), True),
+        ((5, "a [REDACTED:badge:01234567]"), (5, "a badge"), True),
+        ((5, "a [REDACTED:badge:01234567]"), (5, "a [REDACTED:other:89abcdef]"), True),
+        ((5, "a [REDACTED:badge:01234567]"), (6, "a badge"), False),
+        ((None, "plain"), (None, "plain"), True),
+        ((None, "a badge"), (None, "a [REDACTED:badge:01234567]"), False),
+    ],
+)
+def test_a_line_of_the_queue_is_known_whatever_rules_redacted_it(
+    before: tuple[int | None, str], after: tuple[int | None, str], known: bool
+) -> None:
+    assert silenced(before, after) == known

@@ -21,6 +21,7 @@ from archives import Archived
 from daemons import settings
 from memories import Memory
 from remembered import Verbatim, remember
+from scripted_model import Backlog, Ledger
 from stores import store
 from writers import write
 
@@ -39,7 +40,8 @@ class Nursery:
 
     def __init__(self, home: Path) -> None:
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-        self._env |= {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+        guard = filter(None, [os.environ.get("PYTHONPATH")])
+        self._env |= {"HOME": str(home), "PYTHONPATH": os.pathsep.join([*guard, *sys.path])}
 
     def __enter__(self) -> Nursery:
         self._parent = subprocess.Popen(
@@ -221,6 +223,14 @@ def take_in(folder: str, what: str, hit: int) -> None:
         app.import_file(config, file)
 
 
+def refine(folder: str, hit: int) -> None:
+    """Have a model asked about what a memory's folder holds, and die before the n-th SQL statement."""
+    die_at(hit)
+    backlog = Backlog.of(Path(folder))
+    backlog.run(Ledger(Path(folder, "ledger")))
+    backlog.conn.close()
+
+
 FILE_EVENTS = {"os.remove", "os.rename", "os.link", "os.mkdir", "os.chmod", "os.truncate"}
 steps = 0
 _last_step = 0
@@ -268,6 +278,7 @@ DEEDS: dict[str, Callable[..., None]] = {
         forget,
         compress,
         take_in,
+        refine,
         count,
     )
 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from indexer import status_file
 from indexer.compressors.base import Compressor
 from indexer.config import Config, load
 from indexer.daemon import Daemon
+from indexer.door import Opener
+from indexer.errors import IndexerError
 from indexer.files.watch import HOT, SWEEP, Change, Watch, WatchStatus
 from indexer.sources.base import Source
 from indexer.sources.claude_code import ClaudeCode
@@ -64,6 +67,7 @@ class Service:
     now: float = 1000.0
     late: float = 0.0
     compressor: Compressor | None = None
+    door: Opener | None = None
     daemon: Daemon = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,12 +79,32 @@ class Service:
             watch=self.hand,
             clock=lambda: self.now,
             wall=lambda: time.time() + self.late,
+            door=self.door,
         )
 
     def stop(self) -> None:
         """Stop the service, if that was not done before."""
         if not self.hand.stopped:
             self.daemon.close()
+
+    def serve(self, command: Callable[[], Any]) -> Any:
+        """Step while a command runs in a thread of its own; what it returns, or raises."""
+        came: list[Any] = []
+
+        def run() -> None:
+            try:
+                came.append(command())
+            except IndexerError as error:
+                came.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        while thread.is_alive():
+            self.daemon.step()
+            thread.join(0.001)
+        if isinstance(came[0], IndexerError):
+            raise came[0]
+        return came[0]
 
     def settle(self) -> int:
         """Step until there is nothing to do; returns the number of steps."""
