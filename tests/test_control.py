@@ -200,3 +200,21 @@ def test_a_usage_error_of_the_server_is_one_for_the_client(door: Door) -> None:
     with pytest.raises(IndexerError) as raised:
         door.ask("unknown")
     assert raised.value.exit_code == UsageError.exit_code
+
+
+def test_who_comes_back_at_once_is_waited_for(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "COMES_BACK_SECONDS", 0.5)
+    monkeypatch.setattr(control, "AGAIN_SECONDS", 1.0)
+    said: list[dict[str, Any]] = []
+
+    def twice() -> None:
+        said.append(control.ask(door.home, door.env, "echo", word="a"))
+        threading.Event().wait(0.05)  # what it takes to make the next batch
+        said.append(control.ask(door.home, door.env, "echo", word="b"))
+
+    thread = threading.Thread(target=twice)
+    thread.start()
+    door.serve()
+    answered = len(said)
+    thread.join(timeout=5)
+    assert (answered, thread.is_alive()) == (2, False)

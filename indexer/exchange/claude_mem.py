@@ -26,6 +26,8 @@ from indexer.store.twins import FOREIGN
 from indexer.text import content_hash, parse_time
 
 DEVICE = "claude-mem"
+CHUNK = 50
+"""Records whose bodies are in hand at a time: at most some 6 MB."""
 _COMMAND = re.compile(r"/[a-zA-Z][\w:.-]*(?:\s|\Z)")
 _MEDIA = "[media prompt]"
 _FILE_KEYS = ("file_path", "notebook_path", "path")
@@ -69,9 +71,8 @@ class _Session:
         session = self._session
         if not (session.prompts or session.tool_uses or session.observations or session.summaries):
             return
-        records = list(self._records())
-        yield self._about([line["time"] for line in records if line["time"] is not None])
-        yield from records
+        yield self._about([time for row in (*session.prompts, *session.tool_uses) if (time := _time(row)) is not None])
+        yield from self._records()
         for row in session.observations:
             yield self._memory("observation", row, _OBSERVATION, _OBSERVATION_LISTS)
         for row in session.summaries:
@@ -106,11 +107,14 @@ class _Session:
         rows = [(_time(row), 0, row["id"], row) for row in self._session.prompts]
         rows += [(_time(row), 1, row["id"], row) for row in self._session.tool_uses]
         rows.sort(key=lambda one: (one[0] or 0, one[1], one[2]))
-        for place, (time, kind, _, row) in enumerate(rows, 1):
-            made = self._prompt(row, time) if kind == 0 else self._call(row)
-            if made is not None:
-                yield {"kind": "record", "session": self._name, "file": 1, "line": place, "time": time,
-                       "device": DEVICE, **made}  # fmt: skip
+        for start in range(0, len(rows), CHUNK):
+            chunk = rows[start : start + CHUNK]
+            bodies = self._session.bodies([row_id for _, kind, row_id, _ in chunk if kind == 1])
+            for place, (time, kind, row_id, row) in enumerate(chunk, start + 1):
+                made = self._prompt(row, time) if kind == 0 else self._call(row | bodies[row_id])
+                if made is not None:
+                    line = {"kind": "record", "session": self._name, "file": 1, "line": place, "time": time}
+                    yield line | {"device": DEVICE, **made}
 
     def _prompt(self, row: Row, time: int | None) -> Line | None:
         text = _string(row["text"])
@@ -133,7 +137,8 @@ class _Session:
             self._identities.setdefault(row["observation"], []).append(identity)
         if _string(row["response"]):
             line["results"] = [{"identity": identity, "id": call, "text": answer(row["response"])}]
-        if agent := _string(row["agent"]):
+        agent = _string(row["agent"])
+        if agent and _string(row["agent_type"]):  # an id alone is the seat of claude-mem's own watcher
             line |= {"agent": agent, "sidechain": True}
         if cwd := _string(row["cwd"]):
             line["cwd"] = cwd

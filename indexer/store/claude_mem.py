@@ -11,7 +11,7 @@ that it names.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from indexer.errors import CorruptDatabase
@@ -35,9 +35,11 @@ _PROMPTS = {
 }  # fmt: skip
 _TOOL_USES = {
     "id": ("id",), "content": _CONTENT, "memory": _MEMORY, "project": ("project",), "call": ("tool_use_id",),
-    "name": ("tool_name",), "input": ("tool_input",), "response": ("tool_response",), "cwd": ("cwd",),
-    "agent": ("agent_id",), "observation": ("observation_id",), "parent": ("session_db_id",), **_TIMES,
+    "name": ("tool_name",), "cwd": ("cwd",),
+    "agent": ("agent_id",), "agent_type": ("agent_type",),
+    "observation": ("observation_id",), "parent": ("session_db_id",), **_TIMES,
 }  # fmt: skip
+_BODIES = {"id": ("id",), "input": ("tool_input",), "response": ("tool_response",)}
 _OBSERVATIONS = {
     "id": ("id",), "content": _CONTENT, "memory": _MEMORY, "project": ("project",), **_TIMES, **_ORIGIN,
     **{name: (name,) for name in (
@@ -63,13 +65,15 @@ _CHILDREN = {
 
 
 class Session(NamedTuple):
-    """A session and what belongs to it, whole. about: a row of sdk_sessions, or what a stub knows."""
+    """A session and what belongs to it. about: a row of sdk_sessions, or what a stub knows. tool_uses: without
+    input and answer, which `bodies` has for some of them: those of a session may be hundreds of megabytes."""
 
     about: Row
     prompts: Sequence[Row]
     tool_uses: Sequence[Row]
     observations: Sequence[Row]
     summaries: Sequence[Row]
+    bodies: Callable[[Sequence[int]], dict[int, Row]]
 
 
 class Database:
@@ -90,7 +94,11 @@ class Database:
         members = {kind: self._members(kind, homes, abouts) for kind in _CHILDREN}
         for content in list(abouts):
             rows = {kind: self._whole(kind, members[kind].get(content, ())) for kind in _CHILDREN}
-            yield Session(abouts[content], **rows)
+            yield Session(abouts[content], **rows, bodies=self._bodies)
+
+    def _bodies(self, ids: Sequence[int]) -> dict[int, Row]:
+        """Input and response of these tool uses, by row id."""
+        return {row["id"]: row for row in self._rows("tool_uses", _BODIES, ids)}
 
     def work(self) -> Iterator[Row]:
         """Entries of the agents' to-do lists, in order."""
@@ -141,11 +149,13 @@ class Database:
 
     def _whole(self, kind: str, ids: Sequence[int]) -> list[Row]:
         table, names = _CHILDREN[kind]
+        return sorted(self._rows(table, names, ids), key=lambda row: int(row["id"]))
+
+    def _rows(self, table: str, names: Names, ids: Sequence[int]) -> Iterator[Row]:
         if not ids:
-            return []
+            return
         sql = f"SELECT {self._columns(table, names)} FROM {table} WHERE id IN ({{}})"
-        rows = [_row(row, names) for row in in_chunks(self._conn, sql, list(ids))]
-        return sorted(rows, key=lambda row: int(row["id"]))
+        yield from (_row(row, names) for row in in_chunks(self._conn, sql, list(ids)))
 
     def _columns(self, table: str, names: Names) -> str:
         """Our columns as this database spells them; of two spellings that are there the first that is filled."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from indexer.errors import Busy, IndexerError
-from indexer.store.checkpoints import IMPORTED, FileRow, by_id
+from indexer.store.checkpoints import FileRow, by_id
 from indexer.store.connection import transaction
 
 _NATIVE = {
@@ -95,9 +95,7 @@ def begin(conn: sqlite3.Connection, unread: Iterable[int], changed: Iterable[int
     )
     conn.executemany("UPDATE ingest_files SET generation = generation + 1 WHERE id = ?", [(each,) for each in changed])
     # What a lost file says counts less than what one at hand says; it was at hand when its rows were made.
-    conn.execute(
-        f"UPDATE ingest_files SET status = 'active' WHERE status <> 'replaced' AND path NOT GLOB '{IMPORTED}*'"
-    )
+    conn.execute("UPDATE ingest_files SET status = 'active' WHERE status <> 'replaced'")
     conn.execute("CREATE TEMP TABLE carried (uuid TEXT PRIMARY KEY) WITHOUT ROWID")
     conn.execute(
         "INSERT INTO temp.carried SELECT uuid FROM old.session_records "

@@ -14,7 +14,7 @@ def test_the_commands() -> None:
     assert set(COMMANDS) == {
         *("watch", "rescan", "redact", "search", "show", "sessions", "projects", "project explain", "status", "doctor"),
         *("archive status", "archive restore", "archive prune", "forget", "mcp", "hook session-start", "stats"),
-        *("metrics", "backup", "export", "completions"),
+        *("metrics", "backup", "export", "import", "completions"),
         *("service install", "service uninstall", "service status", "service logs"),
         *("config show", "config path", "config init"),
         *("observations", "summary", "work", "context", "compress"),

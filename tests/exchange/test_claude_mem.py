@@ -216,3 +216,22 @@ def test_a_call_with_a_weak_id_is_not_taken_again(tmp_path: Path) -> None:
     assert take_claude_mem(tmp_path / "home", path).tool_uses == 1
     assert rows(tmp_path / "home", "SELECT count(*) FROM tool_uses WHERE tool_use_id = 'call_0'") == [(1,)]
     assert take_claude_mem(tmp_path / "home", path).tool_uses == 0
+
+
+@pytest.mark.parametrize(("kind", "agent"), [("explore", "a1"), (None, None)])
+def test_a_sub_agent_has_an_id_and_a_type(kind: str | None, agent: str | None, tmp_path: Path) -> None:
+    path = v13(tmp_path / "cm.db")
+    conn = sqlite3.connect(path)
+    conn.execute("UPDATE tool_uses SET agent_id = 'a1', agent_type = ?", (kind,))
+    conn.commit()
+    conn.close()
+    take_claude_mem(tmp_path / "home", path)
+    assert rows(tmp_path / "home", "SELECT DISTINCT agent_id FROM tool_uses") == [(agent,)]
+
+
+def test_bodies_are_fetched_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.exchange.claude_mem.CHUNK", 1)
+    take_claude_mem(tmp_path / "home")
+    assert rows(tmp_path / "home", f"SELECT tool_response FROM tool_uses WHERE tool_use_id = '{CALL}'") == [
+        ("2 passed",)
+    ]

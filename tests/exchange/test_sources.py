@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from claude_mem_db import v13
-from moving import differing, everything, rescanned, share_key, take
+from moving import differing, everything, rescanned, share_key, take, take_claude_mem
 from stores import store
 from transcripts import Transcript
 
 from indexer.cli import main
 from indexer.errors import CorruptDatabase, NewerDatabase, NotFound, UsageError
+from indexer.exchange import claude_mem, reading
 
 SCHEMAS = Path(__file__).parent.parent / "fixtures" / "schema"
 
@@ -91,3 +95,17 @@ def test_no_file_no_import(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         take(tmp_path / "home", tmp_path / "nothing")
     assert main(["import", str(tmp_path), "--home", str(tmp_path / "home")]) == 2
+
+
+def test_damage_that_only_reading_finds_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = claude_mem.lines
+
+    def breaking(*given: Any) -> Iterator[Any]:
+        yield from islice(whole(*given), 5)
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(claude_mem, "lines", breaking)
+    monkeypatch.setattr(reading, "BATCH_LINES", 1)
+    with pytest.raises(CorruptDatabase, match="cannot be read"):
+        take_claude_mem(tmp_path / "home", v13(tmp_path / "cm.db"))
+    assert list((tmp_path / "home").iterdir()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_mem_db import CALL, transcript
+from claude_mem_db import CALL, transcript, v13
 from daemons import settings
 from moving import (
     differing,
@@ -28,6 +28,8 @@ from transcripts import Transcript
 from indexer import app
 from indexer.cli import main
 from indexer.redaction_settings import UserRule
+from indexer.store import embeddable
+from indexer.store.connection import open_reader
 
 
 def history() -> list[Transcript]:
@@ -287,3 +289,55 @@ def test_a_record_that_is_known_as_something_else_is_a_fault(a: Path, b: Path, t
         everything(home)
         assert one(home, "SELECT count(*) FROM tool_uses WHERE tool_name = 'Bash' AND tool_input = '{}'") in (0, 1)
     assert take(a, evil).faults == ((3, "a record that is known as something else"),)
+
+
+def test_imported_rows_are_searched_by_meaning_too(a: Path, b: Path, tmp_path: Path) -> None:
+    """What gets vectors is asked of the index, in which they stand."""
+    take(b, export(a, tmp_path / "x.jsonl"))
+    take_claude_mem(b, v13(tmp_path / "cm.db"))
+    conn = open_reader(b)
+    found = list(embeddable.rows(conn, sorted(embeddable.ids(conn, 0, 1 << 40))))
+    conn.close()
+    told = {text for row in found for _, text in row.fields}
+    assert {"sweep the attic", "The attic lamp is broken", "Lamps break.", "swept"} <= told
+    assert len({row.native for row in found}) == len(found)
+
+
+def test_a_session_of_an_import_alone_is_not_compressed_here(a: Path, b: Path, tmp_path: Path) -> None:
+    """Its maker knew more of it; what was left out there was left out on purpose."""
+    lines = [line for line in lines_of(export(a, tmp_path / "x.jsonl")) if line["kind"] != "observation"]
+    take(b, rewritten(tmp_path / "y.jsonl", lines))
+    assert one(b, "SELECT count(*) FROM session_summaries") == one(a, "SELECT count(*) FROM session_summaries")
+    assert one(b, "SELECT count(*) FROM observations") == 0
+
+
+def test_a_turn_that_an_import_tells_of_is_told_by_it_alone(a: Path, b: Path, tmp_path: Path) -> None:
+    lines = lines_of(export(a, tmp_path / "x.jsonl"))
+    told = next(line for line in lines if line["kind"] == "observation")
+    told |= {"slot": "theirs", "identity": f"{told['turn']}#theirs"}
+    told["values"] |= {"title": "in other words"}
+    kept = [line for line in lines if line["kind"] != "observation"]
+    rescanned(b, *history())
+    take(b, rewritten(tmp_path / "y.jsonl", [*kept, told]))
+    assert one(b, f"SELECT count(*) FROM observation_origins WHERE turn_id = '{told['turn']}'") == 0
+    assert one(b, "SELECT count(*) FROM observations WHERE title = 'in other words'") == 1
+
+
+def test_what_tells_of_a_forgotten_call_goes_and_does_not_come_back(a: Path, b: Path, tmp_path: Path) -> None:
+    take(b, export(a, tmp_path / "x.jsonl"))
+    row = one(b, "SELECT id FROM tool_uses WHERE tool_name = 'Edit'")
+    identity = one(b, f"SELECT identity FROM imported_memories WHERE row_id IN (SELECT observation_id FROM "
+                      f"observation_tool_uses WHERE tool_use_row = {row}) AND kind = 'observation'")  # fmt: skip
+    forget(b, "--id", f"tool_use:{row}")
+    assert one(b, f"SELECT count(*) FROM imported_memories WHERE identity = '{identity}'") == 0
+    assert take(b, tmp_path / "x.jsonl").forgotten >= 2
+    assert one(b, f"SELECT count(*) FROM imported_memories WHERE identity = '{identity}'") == 0
+
+
+def test_forgetting_a_project_s_list_of_work_takes_its_entries(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    take_claude_mem(home)
+    assert one(home, "SELECT count(*) FROM work_state_entries") == 2
+    forget(home, "--session", "claude-mem:work:attic")
+    assert one(home, "SELECT count(*) FROM work_state_entries") == 0
+    assert one(home, "SELECT count(*) FROM imported_memories WHERE kind = 'work'") == 0

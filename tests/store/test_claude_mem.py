@@ -33,7 +33,7 @@ def sessions(path: Path) -> dict[str, Session]:
 
 
 def sized(session: Session) -> tuple[int, ...]:
-    return tuple(map(len, session[1:]))
+    return len(session.prompts), len(session.tool_uses), len(session.observations), len(session.summaries)
 
 
 @ERAS

@@ -142,3 +142,8 @@ def test_bytes_that_are_no_text_do_not_stop_it(path: Path, home: Path) -> None:
     conn.commit()
     conn.close()
     assert names(path, home) == ["one", "\ufffdA"]
+
+
+def test_what_the_file_defines_is_not_trusted(path: Path, home: Path) -> None:
+    with opened(path, home) as conn:
+        assert tuple(conn.execute("PRAGMA trusted_schema").fetchone()) == (0,)

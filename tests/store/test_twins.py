@@ -171,3 +171,28 @@ def test_a_session_s_model_is_that_of_its_transcript() -> None:
     assert desk.one("SELECT observed_model FROM sdk_sessions") == "ours"
     desk.write(imported(desk), entry("u3", said("o", "z", model="later"), time=99))
     assert desk.one("SELECT observed_model FROM sdk_sessions") == "ours"
+
+
+def test_a_reclaimed_call_gets_the_input_of_the_transcript() -> None:
+    desk = Desk()
+    desk.write(imported(desk), entry("u1", call("toolu_1", given={"command": "theirs"})))
+    desk.write(desk.file("a"), entry("u1", call("toolu_1")))
+    assert desk.rows("SELECT tool_input FROM tool_uses") == [('{"command":"ls"}',)]
+
+
+def test_an_import_is_never_to_be_read_again() -> None:
+    desk = Desk()
+    desk.write(imported(desk), entry("u1", Prompt("hello")))
+    before = desk.rows("SELECT * FROM session_records"), desk.rows("SELECT generation, size FROM ingest_files")
+    checkpoints.read_again(desk.conn, 1)
+    assert (
+        desk.rows("SELECT * FROM session_records"),
+        desk.rows("SELECT generation, size FROM ingest_files"),
+    ) == before
+
+
+def test_an_import_adds_no_tokens_to_a_known_message() -> None:
+    desk = Desk()
+    desk.write(desk.file("a"), entry("u1", said("m", "x")))
+    desk.write(imported(desk, "b"), entry("u2", said("m", "y", tokens=(99, 99, 99, 99)), session="b"))
+    assert desk.rows("SELECT input_tokens, output_tokens FROM assistant_messages") == [(1, 2)]

@@ -25,8 +25,8 @@ from indexer.store.sessions import complete_idle
 _MEMORIES = {
     "observations": "SELECT s.content_session_id, o.project_key, o.type, o.title, o.subtitle, o.narrative, o.text, "
     "o.facts, o.concepts, o.files_read, o.files_modified, o.discovery_tokens, o.generated_by_model, o.agent_id, "
-    "o.content_hash, o.created_at_epoch, (SELECT group_concat(t.identity) FROM observation_tool_uses l "
-    "JOIN tool_uses t ON t.id = l.tool_use_row WHERE l.observation_id = o.id) "
+    "o.content_hash, o.created_at_epoch, (SELECT group_concat(identity) FROM (SELECT t.identity FROM "
+    "observation_tool_uses l JOIN tool_uses t ON t.id = l.tool_use_row WHERE l.observation_id = o.id ORDER BY 1)) "
     "FROM observations o JOIN sdk_sessions s ON s.memory_session_id = o.memory_session_id",
     "summaries": "SELECT s.content_session_id, y.project_key, y.request, y.investigated, y.learned, y.completed, "
     "y.next_steps, y.notes, y.files_read, y.files_edited, y.created_at_epoch FROM session_summaries y "
