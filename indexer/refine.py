@@ -117,8 +117,12 @@ class Desk:
         self._turns: list[tuple[int, Turn]] = []
         self._held: dict[int, int] = {}
 
-    def start(self, wanted: Wanted, *, by_hand: bool = False) -> None:
-        """Look at everything anew. by_hand: somebody asks, so a provider that was paused is tried again."""
+    def start(self, wanted: Wanted, *, by_hand: bool = False, failed: bool = False) -> None:
+        """Look at everything anew. by_hand: somebody asks, so a provider that was paused is tried again. failed: so
+        are turns that no model answered for."""
+        if failed:
+            with transaction(self._conn):
+                refined.ask_again(self._conn)
         self._sessions = refined.unsettled(self._conn, wanted.model, wanted.since)[::-1]
         self._turns, self._held, self._asked_for = [], {}, (wanted.model, wanted.since)
         if by_hand:

@@ -126,6 +126,13 @@ def failed(conn: Connection, limit: int) -> list[Failed]:
     return [Failed(*row) for row in conn.execute(FAILED, {"limit": limit})] if present(conn) else []
 
 
+def ask_again(conn: Connection) -> None:
+    """Have all failed turns asked about once more, as if they never had been. In a transaction."""
+    of_failed = "SELECT session_db_id FROM model_turns WHERE state = 'failed'"
+    conn.execute(f"DELETE FROM model_sessions WHERE session_db_id IN ({of_failed})")
+    conn.execute("DELETE FROM model_turns WHERE state = 'failed'")
+
+
 def count_failed(conn: Connection) -> int:
     """How many there are."""
     if not present(conn):
