@@ -1,6 +1,6 @@
 """What reading a history costs, as multiples of the least it could: a bare orjson.loads over every line.
 
-usage: python benchmarks/rescan.py TREE [TREE ...] [--rounds 3]
+usage: python -m benchmarks rescan TREE [TREE ...] [--rounds 3]
 
 TREE holds `.claude/projects` (or is a projects folder itself) and, if the tree was generated, a
 manifest.json with the true counts, which the memory's must equal. Every figure is CPU seconds (user and
@@ -195,7 +195,7 @@ def table(tree: Path, rounds: int) -> Iterator[str]:
         database = (home / "index.db").stat().st_size
         kept = sum(path.stat().st_size for path in (home / "archive").rglob("*.chunk"))
     least = statistics.median(cost.cpu for cost in costs["floor"])
-    yield f"{tree}: {size / 1e6:.0f} MB; database {database / 1e6:.0f} MB; medians of {rounds}"
+    yield f"{tree.name}: {size / 1e6:.0f} MB; database {database / 1e6:.0f} MB; medians of {rounds}"
     yield f"archive: {kept / 1e6:.0f} MB, {kept / size:.3f} x the transcripts"
     yield f"{'':12}{'CPU s':>9}{'s/GB':>8}{'x':>8}{'RSS MB':>9}"
     added = [Cost(a.cpu - b.cpu, a.rss) for a, b in zip(costs["with memory"], costs["full"], strict=True)]

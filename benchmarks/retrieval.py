@@ -1,6 +1,6 @@
 """How well search finds: recall@10, MRR@10 and nDCG@10 on questions with known answers, method by method.
 
-    python benchmarks/retrieval.py [SET ...] [--models use,minilm] [--cache DIR] [--kinds] [--markdown]
+    python -m benchmarks retrieval [SET ...] [--models use,minilm] [--cache DIR] [--kinds] [--markdown]
 
 SET is a folder with docs.jsonl (id, title, text), queries.jsonl (id, text, kind) and qrels.jsonl (qid,
 did, rel); the sets in tests/fixtures/retrieval come first. Each document becomes an observation of a store

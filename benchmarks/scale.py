@@ -1,6 +1,6 @@
 """What search by words costs as the memory grows: CPU a row written, and a query's p50 and p95.
 
-    python benchmarks/scale.py [--steps 100000,1000000] [--home DIR]
+    python -m benchmarks scale [--steps 100000,1000000] [--home DIR]
 
 Rows are synthetic observations, every other one Chinese, of about 100 words or 150 characters; words are
 drawn by Zipf's law, so that some stand in a third of all rows and most in few. They are written as `watch`

@@ -1,6 +1,6 @@
 """How fast `text.search_tokens` is: MB of UTF-8 a CPU second, best of five, on texts of 1,500 characters.
 
-    python benchmarks/search_text.py
+    python -m benchmarks search_text
 
 Words come from a fixed lexicon and a fixed seed. `code` and `camel` draw from 4,000 identifiers, as the
 files of a project do; in `unseen` every identifier is new, the worst case.

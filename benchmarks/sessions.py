@@ -1,6 +1,6 @@
 """How well `search --group session` finds a session by a title that is not indexed: hit@10 and MRR@10.
 
-    python benchmarks/sessions.py [--tree TREE] [--models use,minilm] [--cache DIR] [--filler 400]
+    python -m benchmarks sessions [--tree TREE] [--models use,minilm] [--cache DIR] [--filler 400]
 
 The sessions are written for the run, as transcripts that are then read as any others: for each topic of
 tests/fixtures/retrieval a prompt that half remembers it, work on other matters, the question, and an answer that
@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from retrieval import FIXTURES, NAMES, Vectors, installed, meaning_of, pieces_of
-
+from benchmarks.retrieval import FIXTURES, NAMES, Vectors, installed, meaning_of, pieces_of
 from indexer import config
 from indexer.app import rescan
 from indexer.query import Filters, parse

@@ -1,6 +1,6 @@
 """What vectors cost: a question through the worker's socket, a row to sync, a document on disk.
 
-usage: python benchmarks/vectors.py [--documents 100000] [--projects 50] [--questions 40] [--home DIR]
+usage: python -m benchmarks vectors [--documents 100000] [--projects 50] [--questions 40] [--home DIR]
 
 Vectors are random, clustered, of the lengths of both default models: the cost of search does not depend on
 what they mean. The worker is a real one, in a process of its own; its CPU is what the kernel says of it,

@@ -6,14 +6,15 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexer import compress as compressing
-from indexer import control, door, events, guard, renewal
+from indexer import control, door, events, guard, limits, renewal
 from indexer import forget as forgetting
 from indexer import refine as refining
 from indexer import rescan as rescanning
@@ -23,7 +24,7 @@ from indexer.compressors.rules import Rules
 from indexer.config import Config
 from indexer.embedders.base import Embedder, NoEmbedder, Spec
 from indexer.errand import Errand
-from indexer.errors import Busy, ConfigError, UsageError
+from indexer.errors import Busy, ConfigError, IndexerError, UsageError
 from indexer.notify import Notifier
 from indexer.redact import Redactor
 from indexer.redaction_key import redactor
@@ -35,7 +36,9 @@ from indexer.store.migrations import migrate
 from indexer.store.reads import reading
 
 if TYPE_CHECKING:
-    from indexer.doctor import Finding
+    from indexer.exchange.reading import Batch
+    from indexer.exchange.transfer import Report
+    from indexer.finding import Finding
 
 WAIT_SECONDS = 5.0
 """Between two tries for the right to write, under a service manager."""
@@ -74,7 +77,27 @@ def doctor(config: Config, env: Mapping[str, str]) -> list[Finding]:
     """See doctor.examine."""
     from indexer.doctor import Patient, examine  # noqa: PLC0415  nobody else needs it
 
-    return examine(Patient(config, source(), env))
+    def vectors() -> dict[str, Any] | None:
+        try:
+            return vector_state(config)
+        except IndexerError:  # `absent` says why
+            return None
+
+    return examine(Patient(config, source(), env, vectors=vectors, absent=lambda: _absent(config)))
+
+
+def _absent(config: Config) -> list[tuple[str, IndexerError]]:
+    """What the vectors of these settings need and is not installed, each with why; nothing is loaded."""
+    found: list[tuple[str, IndexerError]] = []
+    for arm in config.vectors_models:
+        try:
+            spec(arm, config).check()
+        except IndexerError as error:
+            found.append((arm, error))
+    packages = ("chromadb", "numpy") if config.vectors_store == "chroma" else ("numpy",)
+    missing = (package for package in packages if find_spec(package) is None)
+    found += [(package, IndexerError("it is not installed", f"`pip install {package}`")) for package in missing]
+    return found
 
 
 def compress(config: Config) -> compressing.Done:
@@ -253,12 +276,14 @@ def _writing(config: Config) -> Iterator[Connection]:
 
 
 def watch(config: Config, stop: threading.Event) -> None:
-    """Follow the transcripts until `stop` is set. Raises Busy when another process does, unless a service
-    manager runs us: it would give up after a few tries, so there we wait for the other to end."""
+    """Follow the transcripts until `stop` is set. Raises IndexerError where too few files may be open, and Busy
+    when another process does, unless a service manager runs us: it would give up after a few tries, so there we
+    wait for the other to end."""
     from indexer.daemon import Daemon  # noqa: PLC0415  brings watchdog, which a rescan does not need
     from indexer.worker.supervisor import Supervisor  # noqa: PLC0415  as above
 
     guard.check(os.environ)
+    limits.trouble(limits.open_files())  # before a database is tried that cannot be opened
     events.configure(config.log_level, config.log_format)
     notifier = Notifier()
     vectors = None if config.vectors_store == "none" else Supervisor(config.home)
@@ -310,6 +335,41 @@ def _forget_rows(config: Config, sessions: Sequence[str], records: Sequence[str]
                 conn.close()
     finally:
         lock.release()
+
+
+# --- memories that move ------------------------------------------------------------------------------
+
+
+def import_file(config: Config, path: Path, **said: Any) -> Report:
+    """Take in an export or a copy of index.db; see transfer.run for `said`.
+
+    Raises NotFound, UsageError, CorruptDatabase, NewerDatabase; Busy when nobody can write for long."""
+    from indexer.exchange import sources  # noqa: PLC0415  nobody else needs it
+
+    with sources.of_file(path, config.home) as batches:
+        return _take_in(config, batches, said)
+
+
+def import_claude_mem(config: Config, path: Path | None, **said: Any) -> Report:
+    """Take in a claude-mem database, that of its usual place if `path` is None. Raises as `import_file`."""
+    from indexer.exchange import claude_mem, sources  # noqa: PLC0415  as above
+    from indexer.sources.fields import is_strong_tool_id  # noqa: PLC0415  as above
+
+    place = path or claude_mem.usual_place(dict(os.environ))
+    with sources.of_claude_mem(place, config.home, is_strong_tool_id) as batches:
+        return _take_in(config, batches, said)
+
+
+def _take_in(config: Config, batches: Iterable[Batch], said: Mapping[str, Any]) -> Report:
+    from indexer.exchange import transfer, writing  # noqa: PLC0415  as above
+
+    direct = writing.Direct(config, compressor(), sinks(config))
+    try:
+        report = transfer.run(batches, [direct, writing.Service(config.home, os.environ)], **said)
+        direct.close()
+    finally:
+        direct.abandon()
+    return report
 
 
 # --- vectors ----------------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ def _prepare(conn: Connection, compressor: Compressor, session_id: int) -> _Read
     session = turns.header(conn, session_id)
     if session is None:
         return None
+    if session.borrowed:  # its turns need not be read; a compressor of ours may have told of it before
+        return _Ready(session, Made((), (), ()), frozenset(), None, None, 0)
     if session.seen is not None and session.compressor == compressor.name:
         light = turns.turns(conn, session, whole=False)
         if light.seen == session.seen:

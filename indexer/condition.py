@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indexer.errors import IndexerError
+from indexer.text import many
 
 SHOWN = 3
 """Folders named one by one."""
@@ -41,7 +42,7 @@ def of_folders(problems: Mapping[str, str]) -> Iterator[Trouble]:
         remedy = f"chmod u+rX {shlex.quote(path)}" if "ermission" in why else ""
         yield Trouble(f"cannot read {path}: {why}", remedy)
     if len(problems) > SHOWN:
-        yield Trouble(f"nor {len(problems) - SHOWN} more folders", "")
+        yield Trouble(f"nor {many(len(problems) - SHOWN, 'more folder')}", "")
 
 
 def of_roots(chosen: Iterable[str]) -> Iterator[Trouble]:

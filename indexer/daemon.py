@@ -1,41 +1,39 @@
 """Follows the transcripts for months: hints and sweeps become turns of ingest, errors become waiting.
 
-One thread reads files and writes the database. What is to be read is a dict of files, newest last; a
-change puts its file there, a turn takes it out, so nothing can be forgotten that a sweep would not find
-again. A database that is busy or a disk that is full stops reading, not the process: the transcripts
-are the queue. What `status` shows of a running service is written here, after the fact it tells of.
+One thread reads files and writes the database: what is to be read is `changes`', what is told of it is
+`report`'s. A database that is busy or a disk that is full stops reading, not the process: the transcripts
+are the queue.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain, islice
 from typing import Any
 
-from indexer import compress, condition, control, events, logfile, status_file
+from indexer import compress, condition, control, events
 from indexer.archive.catch_up import catch_up
 from indexer.archive.keep import Archive
 from indexer.archive.renew import renew
+from indexer.changes import Changes
 from indexer.compressors.base import Compressor
-from indexer.condition import Trouble
 from indexer.config import Config
 from indexer.door import Opener
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
+from indexer.exchange.writing import Intake
 from indexer.exclude import Exclusion
-from indexer.files.discover import Found, default_roots
-from indexer.files.sweep import Sweeper, Swept
-from indexer.files.walk import Stat
-from indexer.files.watch import Change, Pace, Sweep, Watch
+from indexer.files.discover import default_roots
+from indexer.files.sweep import Sweeper
+from indexer.files.watch import Pace, Watch
 from indexer.forget import Sink, forget, resume
 from indexer.ingest import Ingest
 from indexer.notify import Notifier
 from indexer.project import Resolver
 from indexer.redaction_key import redactor
+from indexer.report import Report
 from indexer.sources.base import Source
 from indexer.store import archive as archived
 from indexer.store import checkpoints, exclusions, redaction, upkeep
@@ -43,17 +41,11 @@ from indexer.store.connection import Connection, WriterLock, identity, open_writ
 from indexer.store.migrations import migrate
 from indexer.store.projects import set_aliases
 from indexer.store.refusals import guard
-from indexer.store.removal import forget_sample, sample_folder
 from indexer.store.sessions import complete_idle
 from indexer.worker.supervisor import Supervisor
 
-ROUND = 50
-"""Files a round of turns takes before hints are looked at again."""
-WAITED = 10
-"""Of these, so many are those that have waited longest."""
 SESSIONS = 8
 """Sessions that are compressed before hints are looked at again: some 20 ms."""
-STATUS_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 UPGRADE_SECONDS = 1800.0
 """What an upgrade of a large database may take before the service is ready: an index made anew reads it all."""
@@ -93,7 +85,7 @@ class Daemon:
             config.poll_seconds,
         )  # fmt: skip
         self._watch = watch or Watch(self._roots, pace)
-        self._notify, self._ready = Notifier(env), False
+        self._notify = Notifier(env)
         self._vectors = vectors
         self._lock = WriterLock(config.home)
         self._exclusion = Exclusion(config.excluded, env.get("HOME", ""))
@@ -103,20 +95,20 @@ class Daemon:
             self._redactor = redactor(config)
             self._conn = self._open()
             self._door = door(self._conn, self._redactor, self._notify.busy) if door else None
-            commands = {"forget": self._forget} | (self._door.commands if self._door else {})
-            self._control = control.Server(config.home, env, commands)
+            own = {"forget": self._forget, "import": self._import}
+            self._control = control.Server(config.home, env, own | (self._door.commands if self._door else {}))
+            self._intake = Intake(self._conn, config, self._redactor, self._exclusion)
             undo.pop_all()
         with translated():
             redaction.adopt(self._conn, self._redactor.rules)
             known = checkpoints.known_stats(self._conn, source.parser_version)
             self._archive = self._keep()
             self._behind = archived.behind(self._conn) if self._archive else []
-        self._sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
         self._ingest = Ingest(
             self._conn,
             source,
             Resolver(config.environments, git_remote=config.git_remote),
-            quiet=lambda path: path in self._quiet,
+            quiet=lambda path: path in self._changes.quiet,
             archive=self._archive,
             exclusion=self._exclusion,
             redactor=self._redactor,
@@ -125,20 +117,15 @@ class Daemon:
         self._archive_renewal: Iterator[int] = iter(())
         if redaction.pending(self._conn):
             self._archive_renewal = renew(self._conn, Archive(self._conn, config.home), self._redactor)
-        self._sample = sample_folder()
-        self._unended: dict[str, Found] = {}
-        self._pending: dict[str, Found] = {}
-        self._gone: list[str] = []
-        self._quiet: set[str] = set()
-        self._since: dict[str, tuple[Stat | None, float]] = {}
+        sweeper = Sweeper(self._roots, source, known, lambda: int(wall() * 1e9))
+        self._changes = Changes(
+            self._conn, source, sweeper, self._watch, self._ingest, quiet_seconds=config.quiet_seconds, clock=clock
+        )
+        self._report = Report(config, self._conn, self._changes, self._watch, self._notify, wall)
         self._delay, self._retry_at = 0.0, 0.0
-        self._trouble: Trouble | None = None
-        self._hidden: dict[str, str] = {}
-        self._left, self._progress = (0, 0), False
-        self._status_at = self._idle_at = self._alive_at = float("-inf")
+        self._idle_at = float("-inf")
         self._worked_at: float | None = None
-        self._tell(clock())  # on a disk that fills up later, this file can be written over
-        self._status_at = float("-inf")
+        self._report.begin(clock())
 
     def _open(self) -> Connection:
         conn = open_writer(self._config.home)
@@ -185,24 +172,24 @@ class Daemon:
         with translated():
             upkeep.fold_log(self._conn)
         self._conn.close()
-        status_file.clear(self._config.home)
+        self._report.close()
         self._lock.release()
 
     def step(self) -> bool:
         """Look for changes, give the changed files a turn each; says whether there was anything to do."""
         now, served, unfinished = self._clock(), False, False
         change = self._watch.poll(now)
-        more = change is None and self._has_more()
+        more = change is None and self._changes.more
         try:
             with translated():
                 if change is not None:
-                    self._look(change, now)
+                    self._changes.look(change, now)
                 elif more:
-                    self._sweep(now)
+                    self._changes.sweep(now)
                 if now >= self._retry_at:
                     self._stand()
                     served = self._control.serve()
-                    self._mark_gone()
+                    self._changes.mark_gone()
                     self._renew()
                     self._work()
                     self._tend(now)
@@ -214,99 +201,12 @@ class Daemon:
             raise
         except (IndexerError, OSError) as error:
             self._stall(error, now)
-        self._report(now)
+        self._report.come_round(now)
         if self._vectors is not None:
             self._vectors.tend(worked=self._worked_at is not None and self._worked_at >= now)
-        self._tell(now)
-        waiting = bool(self._pending or self._behind) or self._renewing or self._has_more()
+        self._report.tell(now)
+        waiting = bool(self._changes.pending or self._behind) or self._renewing or self._changes.more
         return change is not None or served or unfinished or (waiting and now >= self._retry_at)
-
-    def _has_more(self) -> bool:
-        """Whether a sweep has left out something, and what it handed over is read. Where nothing of that could
-        be read, the next sweep by the clock will do."""
-        return self._left[0] > 0 and self._progress and not self._pending
-
-    # -- what has changed --------------------------------------------------------------------------
-
-    def _look(self, change: Change, now: float) -> None:
-        waiting = self._left[0]
-        if change is Sweep.FULL:
-            missed = self._sweep(now)
-            self._watch.report_missed(0 if waiting else missed)
-        elif change is Sweep.HOT:
-            swept = self._sweeper.hot(thorough=self._watch.status.mode == "polling")
-            self._grow_quiet(now)
-            self._take(swept)
-            self._look_behind()
-            self._watch.report_hot(swept.cpu)
-            self._watch.report_missed(0 if waiting else swept.missed)
-        elif not isinstance(change, Sweep):
-            self._take(self._sweeper.look(change))
-
-    def _sweep(self, now: float) -> int:
-        """Look at everything, also at what could not be read, and what others made to be read again; returns
-        how many changes no hint had announced."""
-        lost = []
-        for path in checkpoints.unfinished(self._conn, self._source.parser_version):
-            self._sweeper.doubt(path)
-            if not os.path.lexists(path):
-                lost.append(path)
-        swept = self._sweeper.full()
-        self._hidden, self._left, self._progress = dict(swept.problems), swept.left, False
-        below = tuple(f"{path}/" for path in swept.problems)
-        self._take(swept)
-        self._lose([path for path in lost if not path.startswith(below)])
-        with transaction(self._conn):
-            if any(found.root != self._sample for found in swept.changed[:1]):
-                forget_sample(self._conn)
-        self._watch.report_sweep(swept.cpu, swept.directories, swept.linked)
-        events.sweep(
-            files=len(swept.directories), changed=len(swept.changed), missed=swept.missed, seconds=self._clock() - now
-        )
-        return swept.missed
-
-    def _look_behind(self) -> None:
-        """What could not be read may be readable by now: no hint tells of that."""
-        open_now = [path for path in self._hidden if os.access(path, os.R_OK | os.X_OK) or not os.path.lexists(path)]
-        for path in open_now:
-            del self._hidden[path]
-        if open_now:
-            looked = self._sweeper.look(open_now)
-            self._hidden |= looked.problems
-            self._take(looked)
-
-    def _take(self, swept: Swept) -> None:
-        """Queue what differs from what was read, the newest last."""
-        for found in reversed([*swept.changed, *swept.beside]):
-            self._pending.setdefault(found.file.path, found)
-        self._lose(swept.gone)
-
-    def _lose(self, paths: Sequence[str]) -> None:
-        """Files that are gone: what they held stays, but nothing more is waited for."""
-        self._gone += paths
-        for path in paths:
-            self._ingest.unfinished.discard(path)
-            self._unended.pop(path, None)
-            self._pending.pop(path, None)
-
-    def _mark_gone(self) -> None:
-        if self._gone:
-            with transaction(self._conn):
-                checkpoints.mark_lost(self._conn, self._gone)
-            self._gone = []
-
-    def _grow_quiet(self, now: float) -> None:
-        """A last line without newline is read once its file has not changed for a while."""
-        for path in sorted(self._ingest.unfinished - self._quiet):
-            found = self._unended.get(path)
-            if found is None:
-                continue
-            stat, since = self._since.get(path, (None, now))
-            if stat != found.stat:
-                self._since[path] = (found.stat, now)
-            elif now - since >= self._config.quiet_seconds:
-                self._quiet.add(path)
-                self._pending[path] = found
 
     # -- work --------------------------------------------------------------------------------------
 
@@ -323,28 +223,11 @@ class Daemon:
             self._renewing = next(redaction.reapply(self._conn, self._redactor), None) is not None
 
     def _work(self) -> None:
-        """One round of turns: the latest changes first, so that no backlog delays what is written now,
-        then some that have waited longest, so that nothing waits for ever. What fails stays pending."""
-        latest, longest = islice(reversed(self._pending), ROUND - WAITED), islice(self._pending, WAITED)
-        batch = [self._pending[path] for path in dict.fromkeys(chain(latest, longest))]
+        """One round of turns. What fails stays pending."""
+        batch = self._changes.batch()
         if batch:
             self._worked_at = self._clock()
-        rest = {found.file.path for found in self._ingest.round(batch)}
-        for found in batch:
-            path = found.file.path
-            del self._pending[path]
-            if path in rest:
-                self._pending[path] = found
-                continue
-            if path in self._ingest.failed:
-                continue  # never settled, it comes again with every sweep
-            self._progress |= self._sweeper.settle(path, found.stat)
-            self._quiet.discard(path)
-            if path in self._ingest.unfinished:
-                self._unended[path] = found
-            else:
-                self._unended.pop(path, None)
-                self._since.pop(path, None)
+        self._changes.settle(batch, self._ingest.round(batch))
 
     def _tend(self, now: float) -> None:
         """Once a minute: sessions that have gone quiet are complete, and their ends go into the archive."""
@@ -365,13 +248,13 @@ class Daemon:
             self._finish_forgetting(self._conn, wait=False)
         self._behind += self._ingest.behind
         self._ingest.behind.clear()
-        if self._archive is not None and self._behind and not self._pending:
+        if self._archive is not None and self._behind and not self._changes.pending:
             catch_up(self._conn, self._archive, self._source, self._behind.pop())
 
     def _remember(self) -> bool:
         """Compress what has been read, a few sessions at a time; says whether there is more. A backlog of
         files comes first: its turns would be made again and again while they grow."""
-        if self._compressor is None or self._pending:
+        if self._compressor is None or self._changes.pending:
             return False
         done = compress.run(self._conn, self._compressor, limit=SESSIONS, merge=self._config.dedup_enabled)
         if done.observations:
@@ -380,7 +263,7 @@ class Daemon:
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""
-        if self._worked_at is None or self._pending or now - self._worked_at < UPKEEP_AFTER:
+        if self._worked_at is None or self._changes.pending or now - self._worked_at < UPKEEP_AFTER:
             return
         if not upkeep.step(self._conn):
             upkeep.fold_log(self._conn)
@@ -392,15 +275,15 @@ class Daemon:
         self._delay = min(max(first, self._delay * 2), longest)
         self._retry_at = now + self._delay
         self._idle_at = float("-inf")  # the next try writes, whether or not there is anything to read
-        self._trouble = condition.of_error(error)
-        self._status_at = float("-inf")
-        events.stalled(self._trouble.reason, self._delay)
+        self._report.trouble = trouble = condition.of_error(error)
+        self._report.hurry()
+        events.stalled(trouble.reason, self._delay)
 
     def _recover(self) -> None:
-        if self._trouble:
-            events.recovered(self._trouble.reason)
-            self._status_at = float("-inf")
-        self._delay, self._retry_at, self._trouble = 0.0, 0.0, None
+        if self._report.trouble:
+            events.recovered(self._report.trouble.reason)
+            self._report.hurry()
+        self._delay, self._retry_at, self._report.trouble = 0.0, 0.0, None
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -412,8 +295,13 @@ class Daemon:
             finished = forget(self._conn, self._config.home, sessions, records, self._sinks)
             if self._archive is not None:
                 self._archive.measure()
-            self._sweep(self._clock())
+            self._changes.sweep(self._clock())
         return {"finished": finished}
+
+    def _import(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take in a batch of an import."""
+        self._worked_at = self._clock()
+        return self._intake.take(asked)
 
     def _finish_forgetting(self, conn: Connection, *, wait: bool) -> None:
         """Take up what was cut off, or could not be finished while somebody was reading."""
@@ -424,61 +312,3 @@ class Daemon:
             raise
         except (IndexerError, OSError) as error:
             events.failed("forget", error)
-
-    # -- status ------------------------------------------------------------------------------------
-
-    def _report(self, now: float) -> None:
-        """Tell the service manager that the loop has come round: it does so here and nowhere else, so that
-        a step that hangs is noticed."""
-        status = f"{self._condition().reason or 'up to date'}; {len(self._pending) + self._left[0]} files to read"
-        if not self._ready:
-            self._ready = True
-            self._notify.ready(status)
-        elif now - self._alive_at >= (self._notify.watchdog_seconds or 4 * STATUS_SECONDS) / 4:
-            self._alive_at = now
-            self._notify.alive(status)
-
-    def _tell(self, now: float) -> None:
-        """Write what is true now beside the database, at most every few seconds."""
-        if now - self._status_at < STATUS_SECONDS:
-            return
-        self._status_at = now
-        logfile.rotate()
-        watch, wrong = self._watch.status, self._condition()
-        state = {
-            "pid": os.getpid(),
-            "mode": watch.mode,
-            "reason": wrong.reason,
-            "remedy": wrong.remedy,
-            "watches": watch.watches,
-            "directories": watch.directories,
-            "overflows": watch.overflows,
-            "missed": watch.missed,
-            "restarts": watch.restarts,
-            "pending_files": len(self._pending) + self._left[0],
-            "lag_bytes": self._lag(),
-            "events": events.snapshot(),
-            "updated_at": int(self._wall() * 1000),
-        }
-        try:
-            status_file.write(self._config.home, state)
-        except OSError as error:  # that there is no status is no reason to stop reading
-            events.failed("status", error)
-
-    def _condition(self) -> Trouble:
-        """All that is wrong now."""
-        watch = self._watch.status
-        troubles = [Trouble(watch.reason, watch.remedy), *condition.of_roots(self._config.roots)]
-        return condition.joined(
-            [*([self._trouble] if self._trouble else []), *troubles, *condition.of_folders(self._hidden)]
-        )
-
-    def _lag(self) -> int | None:
-        """Bytes that are not read yet; None while the database does not say."""
-        try:
-            with translated():
-                sizes = {path: found.stat.size for path, found in self._pending.items()}
-                return checkpoints.lag(self._conn, sizes) + self._left[1]
-        except IndexerError as error:
-            events.failed("status", error)
-            return None

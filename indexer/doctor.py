@@ -17,45 +17,34 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from indexer import units
+from indexer import service_checks, units
 from indexer.config import Config
 from indexer.errors import IndexerError
 from indexer.files.discover import Survey, default_roots, survey
+from indexer.finding import NOTE, OK, PROBLEM, Finding
 from indexer.sources.base import Source
-from indexer.store import health, soundness
-from indexer.store.connection import OURS, Connection, database_path, writer_alive
+from indexer.store import archive, health, soundness
+from indexer.store.connection import LOCK, OURS, Connection, database_path, lock_trouble, writer_alive
 from indexer.store.reads import counts, reading
 from indexer.text import many
 
-OK, NOTE, PROBLEM = "ok", "note", "problem"
 DAY = 86_400
 CLEANUP_DAYS = 30
 """What Claude Code does without a setting."""
 SOON_DAYS = 7
-SILENT_SECONDS = 120
-"""After which a service that rewrites its status every 5 s counts as hung."""
 LITTLE_SPACE = 200 << 20
 _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afpfs", "fuse.sshfs", "webdav", "fuse.rclone")
 
 
-class Finding(NamedTuple):
-    """One thing looked at. kind: stable, kebab-case; README's Troubleshooting has it. level: ok | note |
-    problem. remedy: "" only where all is well."""
-
-    kind: str
-    level: str
-    message: str
-    remedy: str = ""
-
-
 @dataclass
 class Patient:
-    """What is examined, with what several checks look at. now: seconds since 1970."""
+    """What is examined, with what several checks look at. now: seconds since 1970. vectors: how far they are
+    (worker.report.at_rest), None if that cannot be asked; absent: what of their needs is not installed, and why."""
 
     config: Config
     source: Source
@@ -63,6 +52,8 @@ class Patient:
     platform: str = sys.platform
     now: float = field(default_factory=time.time)
     mounts: Path = Path("/proc/self/mounts")
+    vectors: Callable[[], Mapping[str, Any] | None] = lambda: None
+    absent: Callable[[], Sequence[tuple[str, IndexerError]]] = tuple
 
     def __post_init__(self) -> None:
         self.roots = self.config.roots or default_roots(self.env)
@@ -130,17 +121,21 @@ def _cleanup(patient: Patient) -> Iterator[Finding]:
                 "deleted-soon",
                 PROBLEM,
                 f"Claude Code deletes {many(len(unread), 'transcript')} in {root} within {SOON_DAYS} days, and the"
-                f" memory has not read all of that (cleanupPeriodDays is {days})",
+                f" memory has not read {_them(unread)} (cleanupPeriodDays is {days})",
                 "run `transcript-indexer rescan` now",
             )
         elif soon:
             yield Finding(
                 "deleted-soon",
                 NOTE,
-                f"Claude Code deletes {many(len(soon), 'transcript')} in {root} within {SOON_DAYS} days; the memory"
-                f" has all of that (cleanupPeriodDays is {days})",
+                f"Claude Code deletes {many(len(soon), 'transcript')} in {root} within {SOON_DAYS} days; the memory has"
+                f" {_them(soon)} (cleanupPeriodDays is {days})",
                 f"to keep the files too, set cleanupPeriodDays in {file}",
             )
+
+
+def _them(several: Sequence[object]) -> str:
+    return "it" if len(several) == 1 else "them"
 
 
 def _cleanup_days(file: Path) -> tuple[float, str]:
@@ -271,6 +266,14 @@ def _known_files(patient: Patient, conn: Connection) -> Iterator[Finding]:
             f"{file.path} could not be read: {file.error}",
             "make it readable; the next sweep reads it",
         )
+    held, cap = archive.total(conn) if archive.present(conn) else 0, patient.config.archive_max_mb * 1_000_000
+    if patient.config.archive_enabled and 0 < cap <= held:
+        yield Finding(
+            "archive-full",
+            PROBLEM,
+            f"the archive holds {held >> 20:,} MB, and takes no more transcripts: archive.max_mb is reached",
+            "raise archive.max_mb, or see `transcript-indexer archive prune`",
+        )
     letters = counts(conn).dead_letters
     if letters:
         yield Finding(
@@ -296,45 +299,37 @@ def _behind(patient: Patient) -> Iterator[Finding]:
     yield Finding(
         "behind",
         NOTE if running else PROBLEM,
-        f"{many(size, 'byte')} of {many(len(late), 'transcript')} have not been read",
+        f"{many(len(late), 'transcript')} with {many(size, 'byte')} that have not been read",
         "the service is reading; `transcript-indexer status` shows how far it is"
         if running
         else "`transcript-indexer rescan` reads them, `transcript-indexer service install` keeps up",
     )
 
 
+def _locks(patient: Patient) -> Iterator[Finding]:
+    home = patient.config.home
+    if not home.exists():
+        return
+    pid = writer_alive(home)
+    try:
+        held = patient.now - (home / LOCK).lstat().st_mtime
+    except FileNotFoundError:
+        held = None
+    yield from service_checks.locks(pid, _status(home / "status.json"), held, lock_trouble(home))
+
+
 def _watcher(patient: Patient) -> Iterator[Finding]:
     home = patient.config.home
-    pid = writer_alive(home)
-    if pid is None:
-        yield Finding(
-            "no-watcher",
-            NOTE,
-            "nothing keeps the memory up to date",
-            "`transcript-indexer service install`, or `transcript-indexer watch` in a terminal",
-        )
+    yield from service_checks.service(writer_alive(home), _status(home / "status.json"), patient.now)
+
+
+def _vectors(patient: Patient) -> Iterator[Finding]:
+    if patient.config.vectors_store == "none":
         return
-    said = _status(home / "status.json")
-    if said.get("pid") != pid:  # a rescan, or a service that has only just begun
-        yield Finding("no-watcher", OK, f"process {pid} is writing")
-        return
-    silent = patient.now - said.get("updated_at", 0) / 1000
-    if silent > SILENT_SECONDS:
-        yield Finding(
-            "hung",
-            PROBLEM,
-            f"the service (process {pid}) has said nothing for {silent:,.0f} s",
-            f"`transcript-indexer service logs` may say why; `kill {pid}`, then start it anew",
-        )
-    elif said.get("mode") == "polling":
-        yield Finding(
-            "polling",
-            NOTE,
-            f"the service looks for changes by polling: {said.get('reason')}",
-            str(said.get("remedy") or "none is needed"),
-        )
-    else:
-        yield Finding("no-watcher", OK, f"the service (process {pid}) keeps the memory up to date")
+    yield from service_checks.models(patient.absent())
+    state = patient.vectors()
+    if state is not None:
+        yield from service_checks.vectors(state)
 
 
 def _status(path: Path) -> dict[str, Any]:
@@ -364,9 +359,10 @@ def _unit(patient: Patient) -> Iterator[Finding]:
 
 _OUTSIDE = (_roots, _permissions, _disk)
 _INSIDE = (_sound, _known_files)
-_AFTER = (_cleanup, _behind, _watcher, _unit)
+_AFTER = (_cleanup, _behind, _locks, _watcher, _unit, _vectors)
 KINDS = (
     *("roots", "unreadable", "permissions", "disk-space", "network-filesystem", "memory", "integrity", "full-text"),
-    *("dead-letters", "settings-file", "deleted-soon", "behind", "no-watcher", "hung", "polling", "unit"),
+    *("archive-full", "dead-letters", "settings-file", "deleted-soon", "behind", "locks", "no-watcher", "hung"),
+    *("stalled", "trouble", "polling", "unit", "model", "vectors"),
 )
 """Every kind of finding, in the order of README's Troubleshooting."""

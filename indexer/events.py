@@ -14,13 +14,18 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Protocol, TextIO, cast
 
 from indexer.errors import IndexerError
 
+KEPT = 5
+"""Warnings and errors that `troubles` gives."""
+
 _counts: Counter[str] = Counter()
+_troubles: deque[dict[str, object]] = deque(maxlen=KEPT)
 _lock = threading.Lock()
 
 
@@ -66,6 +71,13 @@ def snapshot() -> dict[str, int]:
     """How often each event has happened in this process. Events that have not are absent."""
     with _lock:
         return dict(_counts)
+
+
+def troubles() -> list[dict[str, object]]:
+    """The last warnings and errors of this process, the newest last: `event`, `level`, `at` (ms since 1970), and
+    what was said of them. The same event about the same thing stands once, at its last time."""
+    with _lock:
+        return list(_troubles)
 
 
 # --- the service ------------------------------------------------------------------------------------
@@ -229,6 +241,8 @@ def _error(event: str, **fields: object) -> None:
 
 def _happened(level: str, event: str, fields: Mapping[str, object]) -> None:
     _count(event)
+    if level in ("warning", "error"):
+        _keep(level, event, fields)
     if _logger is not None:
         try:
             getattr(_logger, level)(event, **fields)
@@ -240,6 +254,18 @@ def _count(event: str) -> None:
     # Counter's += is a read and a write: two threads would lose one.
     with _lock:
         _counts[event] += 1
+
+
+def _keep(level: str, event: str, fields: Mapping[str, object]) -> None:
+    trouble = {"event": event, "level": level, **fields}
+    with _lock:
+        for kept in list(_troubles):
+            if all(kept.get(name) == value for name, value in trouble.items() if name not in _CHANGING):
+                _troubles.remove(kept)
+        _troubles.append(trouble | {"at": int(time.time() * 1000)})
+
+
+_CHANGING = ("seconds", "offset", "length", "count", "pid")
 
 
 def _described(error: BaseException) -> dict[str, object]:

@@ -46,8 +46,8 @@ class Size(NamedTuple):
 
 LIVE = Size(1_000, 8 << 20, 0.25, 4 << 20)
 """Beyond 1,000 rows SQLite gets no faster, and readers wait."""
-BULK = Size(4_000, 8 << 20, 60.0, 4 << 20)
-"""Nobody waits for a side file; fewer, larger batches save a tenth. Beyond 8 MiB only memory grows."""
+BULK = Size(4_000, 6 << 20, 60.0, 4 << 20)
+"""Nobody waits for a side file; fewer, larger batches save a tenth. Beyond 6 MiB only memory grows."""
 
 
 class Progress(NamedTuple):

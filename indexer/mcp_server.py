@@ -29,9 +29,9 @@ import anyio.to_thread
 import mcp.types as types
 import uvicorn
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
+from indexer import mcp_wire
 from indexer.config import APP, Config
 from indexer.errors import IndexerError
 from indexer.recall import tools
@@ -43,9 +43,9 @@ _SCHEME = "memory://"
 _INVALID_PARAMS = -32602
 
 
-def serve(config: Config) -> None:
-    """Answer on standard input and output until the client goes."""
-    anyio.run(_serve, config)
+def serve(config: Config, wire: int) -> None:
+    """Answer on standard input and on the descriptor `wire`, which is nobody else's, until the client goes."""
+    anyio.run(_serve, config, wire)
 
 
 def serve_http(config: Config, port: int, token: str) -> None:
@@ -71,10 +71,10 @@ def http_app_of(server: Server[Any], token: str) -> Any:
     return guarded
 
 
-async def _serve(config: Config) -> None:
+async def _serve(config: Config, wire: int) -> None:
     server = make(config)
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with mcp_wire.stdio(wire) as streams:
+        await server.run(streams.reading, streams.writing, server.create_initialization_options())
 
 
 def make(config: Config) -> Server[Any]:

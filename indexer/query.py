@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
@@ -35,6 +35,7 @@ LONGEST = 4_096
 """Characters of a query that are looked at: a pasted log must not become ten thousand words."""
 MOST_WORDS = 64
 LIMITS = (1, 500)
+_NO_WORDS = "there is no word or number in that to look for: these are the newest"
 _FEWER = f"at most {LIMITS[1]} results are given at a time; --offset leads on"
 _FAR = 1 << 62
 _LAST_DAY = 253_402_128_000_000
@@ -102,13 +103,21 @@ def parse(text: str, filters: Filters = _UNFILTERED) -> Query:
         tuple(dict.fromkeys(_term(*item, alone=True) for item in unwanted)),
         tuple(surfaces),
         _in_range(filters),
-        (_FEWER,) if filters.limit > LIMITS[1] else (),
+        tuple(_notes(text, items, filters)),
     )
 
 
 def plain(text: str, filters: Filters = _UNFILTERED) -> Query:
     """Read a text that nobody typed as a question: nothing in it leaves out or requires anything."""
-    return parse(_SIGNS.sub(" ", sanitize(text[:LONGEST]).translate(_SEPARATORS)), filters)
+    query = parse(_SIGNS.sub(" ", sanitize(text[:LONGEST]).translate(_SEPARATORS)), filters)
+    return replace(query, notes=tuple(note for note in query.notes if note != _NO_WORDS))
+
+
+def _notes(text: str, items: Sequence[tuple[str, ...]], filters: Filters) -> Iterator[str]:
+    if text.strip() and not items:
+        yield _NO_WORDS
+    if filters.limit > LIMITS[1]:
+        yield _FEWER
 
 
 def parse_when(text: str, now: int, tz: tzinfo, *, end: bool = False) -> int:

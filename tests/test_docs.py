@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from indexer import config, errors, share
-from indexer.cli import build_parser
+from indexer.cli import build_parser, main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -98,6 +99,21 @@ def test_the_first_two_blocks_are_the_first_two_commands() -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     first = f"python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/{PROGRAM} rescan\n"
     assert blocks[:2] == [first, "sh tests/check\n"]
+
+
+def examples() -> list[list[str]]:
+    """The commands after "Then ask:", but for the one that stays."""
+    block = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[2]
+    lines = [shlex.split(line) for line in block.splitlines()]
+    assert all(line[0] == f".venv/bin/{PROGRAM}" for line in lines)
+    return [line[1:] for line in lines if line[1:] != ["watch"]]
+
+
+def test_the_first_examples_work_as_typed_on_the_bundled_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rescan"]) == 0
+    assert "sample" in capsys.readouterr().out
+    for words in examples():
+        assert (main(words), "nothing found" in capsys.readouterr().err) == (0, False), words
 
 
 def test_ci_runs_the_readmes_test_command() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -17,10 +18,12 @@ from daemons import settings
 from managers import executable
 from transcripts import Transcript
 
-from indexer import app, doctor, share, units
-from indexer.doctor import NOTE, OK, PROBLEM, Finding, Patient
+from indexer import app, doctor, service_checks, share, units
+from indexer.doctor import Patient
+from indexer.errors import IndexerError
+from indexer.finding import NOTE, OK, PROBLEM, Finding
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store.connection import WriterLock
+from indexer.store.connection import LOCK, WriterLock
 from indexer.units import Command
 
 DAY = 86_400
@@ -47,9 +50,10 @@ def home(tmp_path: Path, claude: Path) -> Path:
     return tmp_path / "home"
 
 
-def look(home: Path, claude: Path, **more: Any) -> list[Finding]:
+def look(home: Path, claude: Path, changed: dict[str, Any] | None = None, **more: Any) -> list[Finding]:
     fields = {"env": {"HOME": os.environ["HOME"]}, "platform": "linux"} | more
-    return doctor.examine(Patient(settings(home, claude / "projects"), ClaudeCode(), **fields))
+    config = settings(home, claude / "projects", **(changed or {}))
+    return doctor.examine(Patient(config, ClaudeCode(), **fields))
 
 
 def of(found: list[Finding], kind: str) -> list[str]:
@@ -293,10 +297,93 @@ def test_a_service_that_polls(home: Path, claude: Path, watched: Any) -> None:
     assert message(look(home, claude, now=1_000_001), "polling").endswith("no watches left -> sysctl …")
 
 
+def test_a_service_that_lives_and_reads_nothing(home: Path, claude: Path, watched: Any) -> None:
+    watched(lag_bytes=5, progress_at=999_600_000, updated_at=1_000_000_000, remedy="make room")
+    found = look(home, claude, now=1_000_000)
+    assert (of(found, "stalled"), of(look(home, claude, now=999_890), "stalled")) == ([PROBLEM], [])
+    assert message(found, "stalled").endswith("has read nothing for 400 s though something waits -> make room")
+
+
+def test_what_the_service_says_is_wrong(home: Path, claude: Path, watched: Any) -> None:
+    watched(reason="the disk is full", remedy="make room")
+    assert message(look(home, claude, now=1_000_001), "trouble") == "the service says: the disk is full -> make room"
+
+
 @pytest.mark.parametrize("said", [{"pid": 1}, {"updated_at": "x"}])
 def test_a_writer_that_is_no_service(home: Path, claude: Path, watched: Any, said: dict[str, object]) -> None:
     watched(**said)
     assert of(look(home, claude), "no-watcher") == [OK]
+
+
+# --- locks, the archive, vectors
+
+
+def test_nobody_writes(home: Path, claude: Path) -> None:
+    assert message(look(home, claude), "locks") == "nobody is writing -> "
+
+
+def test_a_command_that_writes_for_hours_is_told_of(home: Path, claude: Path) -> None:
+    lock = WriterLock(home)
+    then = (home / LOCK).stat().st_mtime
+    soon, late = look(home, claude, now=then + 3000), look(home, claude, now=then + 7200)
+    lock.release()
+    assert (of(soon, "locks"), of(late, "locks")) == ([OK], [NOTE])
+    assert "has been writing for 120 minutes" in message(late, "locks")
+
+
+def test_a_lock_that_is_no_file_is_a_problem(home: Path, claude: Path) -> None:
+    (home / LOCK).unlink()
+    (home / LOCK).mkdir(mode=0o700)
+    assert of(look(home, claude), "locks") == [PROBLEM]
+
+
+def test_a_place_where_locks_fail(home: Path, claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    found = look(home, claude)
+    assert of(found, "locks") == [PROBLEM]
+    assert "No locks available" in message(found, "locks")
+
+
+def test_a_full_archive(home: Path, claude: Path) -> None:
+    edit(home, "INSERT INTO archive_chunks VALUES (99, 'x', 9000000, 3000000)")
+    full = look(home, claude, {"archive_max_mb": 2})
+    assert of(full, "archive-full") == [PROBLEM]
+    for changed in ({"archive_max_mb": 0}, {"archive_max_mb": 2, "archive_enabled": False}, {"archive_max_mb": 9}):
+        assert of(look(home, claude, changed), "archive-full") == []
+
+
+VECTORS = {"rows": 3, "taken_in": 3, "arms": [{"arm": "use", "documents": 5, "vectors": 4}]}
+
+
+def test_texts_without_vectors_are_a_note(home: Path, claude: Path) -> None:
+    found = look(home, claude, {"vectors_store": "chroma"}, vectors=lambda: VECTORS)
+    assert of(found, "vectors") == [NOTE]
+    assert "1 document without a vector of use" in message(found, "vectors")
+
+
+def test_vectors_that_are_whole(home: Path, claude: Path) -> None:
+    whole = VECTORS | {"arms": [{"arm": "use", "documents": 5, "vectors": 5}]}
+    assert of(look(home, claude, {"vectors_store": "exact"}, vectors=lambda: whole), "vectors") == [OK]
+    behind = whole | {"taken_in": 2}
+    assert "1 row not taken in yet" in message(
+        look(home, claude, {"vectors_store": "exact"}, vectors=lambda: behind), "vectors"
+    )
+
+
+def test_a_model_that_is_not_installed_is_a_problem_with_its_command(home: Path, claude: Path) -> None:
+    absent = [("use", IndexerError("the package x is not installed", "install it with `pip install x`"))]
+    found = look(home, claude, {"vectors_store": "chroma"}, absent=lambda: absent)
+    assert of(found, "model") == [PROBLEM]
+    assert message(found, "model") == "use: the package x is not installed -> install it with `pip install x`"
+    assert of(look(home, claude, {"vectors_store": "chroma"}), "model") == [OK]
+
+
+def test_vectors_that_are_switched_off_are_not_looked_at(home: Path, claude: Path) -> None:
+    found = look(home, claude, vectors=lambda: VECTORS, absent=lambda: [("use", IndexerError("gone", ""))])
+    assert (of(found, "vectors"), of(found, "model")) == ([], [])
 
 
 # --- the unit
@@ -351,5 +438,5 @@ def test_every_kind_of_finding_has_its_entry_in_the_readme() -> None:
 
 
 def test_no_finding_is_of_another_kind() -> None:
-    source = Path(doctor.__file__).read_text(encoding="utf-8")
+    source = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in (doctor, service_checks))
     assert set(re.findall(r'Finding\(\s*"([a-z-]+)"', source)) == set(doctor.KINDS)

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -41,7 +42,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "worker_started": lambda: events.worker_started(4711),
     "worker_ended": lambda: events.worker_ended(4711, -11),
 }
-NOT_EVENTS = {"configure", "silence", "snapshot"}
+NOT_EVENTS = {"configure", "silence", "snapshot", "troubles"}
 
 
 def caught(error: Exception) -> Exception:
@@ -207,3 +208,36 @@ def test_silence_goes_on_counting(log: io.StringIO) -> None:
 def test_structlog_is_loaded_only_when_configured() -> None:
     code = "import sys, indexer.events as e; e.busy('x'); sys.exit('structlog' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- the last troubles
+
+
+@pytest.fixture
+def untroubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_troubles", deque(maxlen=events.KEPT))
+
+
+@pytest.mark.usefixtures("untroubled")
+def test_warnings_and_errors_are_kept_and_nothing_else() -> None:
+    for example in EXAMPLES.values():
+        example()
+    kept = events.troubles()
+    assert len(kept) == events.KEPT
+    assert {one["level"] for one in kept} <= {"warning", "error"}
+    assert SECRET not in json.dumps(kept)
+
+
+@pytest.mark.usefixtures("untroubled")
+def test_the_same_trouble_stands_once_at_its_last_time() -> None:
+    events.stalled("the disk is full", 1)
+    events.busy("index.db")
+    events.stalled("the disk is full", 2)
+    assert [(one["event"], one.get("seconds")) for one in events.troubles()] == [("busy", None), ("stalled", 2)]
+
+
+@pytest.mark.usefixtures("untroubled")
+def test_only_the_last_are_kept() -> None:
+    for number in range(9):
+        events.busy(f"{number}.db")
+    assert [one["what"] for one in events.troubles()] == [f"{number}.db" for number in range(4, 9)]

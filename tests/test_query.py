@@ -325,3 +325,13 @@ def test_a_text_that_nobody_typed_requires_and_excludes_nothing(text: str) -> No
 def test_a_plain_text_keeps_its_words_and_filters() -> None:
     query = plain('the "auth" timeout', Filters(limit=3))
     assert (query.question, query.filters.limit, len(query.terms)) == ("the auth timeout", 3, 3)
+
+
+@pytest.mark.parametrize(("text", "said"), [("!!!", True), ("→ …", True), ("", False), ("  ", False), ("-x", False)])
+def test_a_question_without_a_word_is_said_to_be_none(text: str, said: bool) -> None:
+    note = "there is no word or number in that to look for: these are the newest"
+    assert parse(text).notes == ((note,) if said else ())
+
+
+def test_a_text_that_nobody_typed_is_not_complained_of() -> None:
+    assert plain("!!!").notes == ()

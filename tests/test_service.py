@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from managers import RUNNING, FakeManager, executable, on_path
@@ -356,3 +357,20 @@ def test_a_link_is_not_followed_into_someone_elses_folder(settings: Config, isol
     with pytest.raises(UsageError, match="not a folder of ours alone"):
         service.purge(settings, {"HOME": str(isolated)})
     assert (isolated / "elsewhere" / "index.db").exists()
+
+
+def test_only_settings_of_the_network_need_it(settings: Config) -> None:
+    url: dict[str, Any] = {"vectors_url": "https://embed.example/v1", "vectors_models": ("url",)}
+    assert not service.needs_network(settings)
+    assert service.needs_network(replace(settings, metrics_port=9464))
+    assert service.needs_network(replace(settings, **url))
+    assert not service.needs_network(replace(settings, vectors_url="https://embed.example/v1"))
+
+
+def test_the_folder_of_a_metrics_socket_may_be_written_to(settings: Config, tmp_path: Path) -> None:
+    inside, beside = settings.home / "metrics.sock", tmp_path / "run" / "m.sock"
+    found = [
+        service.command(replace(settings, metrics_socket=path), (), {}, home_given=False).writable
+        for path in (inside, beside)
+    ]
+    assert (str(tmp_path / "run") in found[0], str(tmp_path / "run") in found[1]) == (False, True)

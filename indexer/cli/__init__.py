@@ -25,6 +25,7 @@ __all__ = ["build_parser", "main"]
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 DEBUG = "TRANSCRIPT_INDEXER_DEBUG"
+_PREFIX = "TRANSCRIPT_INDEXER_"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,6 +48,7 @@ def _run(words: list[str]) -> int:
     try:
         args = parse(words)
         out = Output.of(args)
+        _tell_of_variables(out, args.command)
         module, _, function = args.run.partition(":")
         return int(getattr(import_module(module), function)(args, out))
     except IndexerError as error:
@@ -66,6 +68,18 @@ def _run(words: list[str]) -> int:
         if os.environ.get(DEBUG) == "1":
             sys.excepthook(type(error), error, error.__traceback__)
         return _fail(out, _internal(error))
+
+
+def _tell_of_variables(out: Output, command: str | None) -> None:
+    """Say which variables of our prefix nobody reads: a slip of the pen costs an evening otherwise. A hook of
+    Claude Code's says nothing that it was not asked for."""
+    if command == "hook" or not any(name.startswith(_PREFIX) for name in os.environ):
+        return
+    from indexer.config import unknown_variables  # noqa: PLC0415 - of `--version`, half the time
+
+    for name, near in unknown_variables(os.environ):
+        meant = f"did you mean {near}?" if near else "`transcript-indexer config show` lists all settings"
+        out.note(f"note: nothing reads the environment variable {name}; {meant}")
 
 
 def _fail(out: Output, error: IndexerError) -> int:

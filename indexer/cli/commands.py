@@ -28,6 +28,18 @@ its name is in `exclude.projects` of your settings.
 """
 
 
+_EXPORT_EPILOG = """\
+Without SESSION, jsonl of the whole memory: `import` takes that in on another machine, or on this one again,
+where it changes nothing. Texts are as they are stored, redacted; the file is for you alone (0600).
+"""
+_IMPORT_EPILOG = """\
+Everything is taken in once, however often it is imported, and in whatever order with `rescan`. What was
+forgotten here stays forgotten, what `exclude.projects` names is left out, and secrets are redacted. What a
+transcript of this machine says itself is never replaced. A running service takes it in; nothing is locked.
+claude-mem's usual place is ~/.claude-mem/claude-mem.db (or CLAUDE_MEM_DATA_DIR); it is only read.
+"""
+
+
 def common(parser: argparse.ArgumentParser, level: int) -> None:
     group = parser.add_argument_group("everywhere")
     unset = None if level == 0 else argparse.SUPPRESS
@@ -298,10 +310,22 @@ def _backup(commands: Any) -> None:
 
 
 def _export(commands: Any) -> None:
-    parser = _command(commands, "export", "indexer.cli.export:export", "write a session as Markdown or HTML")
-    parser.add_argument("session", metavar="SESSION", help="a session's id or the start of it")
-    parser.add_argument("--format", choices=("markdown", "html"), default="markdown", help="default: markdown")
+    text = "write a session as Markdown or HTML, or memory that another machine can import"
+    parser = _command(commands, "export", "indexer.cli.export:export", text, epilog=_EXPORT_EPILOG)
+    parser.add_argument("id", metavar="SESSION", nargs="?", help="a session's id or the start of it")
+    parser.add_argument(
+        "--format", choices=("markdown", "html", "jsonl"), help="default: markdown of a SESSION, else jsonl"
+    )
+    parser.add_argument("--session", metavar="ID", help="the same as SESSION, for jsonl")
+    parser.add_argument("--project", metavar="NAME", help="jsonl of this project alone: a name, key, alias or folder")
     parser.add_argument("--output", metavar="FILE", help="write to this new file instead of printing")
+
+
+def _import(commands: Any) -> None:
+    text = "take in what `export` wrote, a copy of another machine's index.db, or claude-mem's database"
+    parser = _command(commands, "import", "indexer.cli.imports:take_in", text, epilog=_IMPORT_EPILOG)
+    parser.add_argument("what", metavar="FILE|claude-mem", help="an export, a copy of index.db, or claude-mem's")
+    parser.add_argument("path", metavar="PATH", nargs="?", help="claude-mem's database, if not in its usual place")
 
 
 def _completions(commands: Any) -> None:
@@ -320,6 +344,20 @@ def _mcp(commands: Any) -> None:
     parser = _command(commands, "mcp", "indexer.cli.mcp:mcp", "serve the memory to Claude and other MCP clients")
     parser.add_argument(
         "--http", metavar="PORT", type=_count(1, 65_535), help="by HTTP on 127.0.0.1, with the token in HOME/mcp.token"
+    )
+
+
+def _web(commands: Any) -> None:
+    parser = _command(
+        commands, "web", "indexer.cli.web:web", "show the memory in your browser, from this machine alone"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--port", metavar="N", type=_count(0, 65_535), help="the port; 0 takes a free one")
+    where.add_argument("--socket", metavar="PATH", help="a Unix socket for you alone, instead of a port")
+    parser.add_argument("--open", action="store_true", help="open the browser")
+    parser.add_argument("--bind", metavar="ADDRESS", default="127.0.0.1", help="the address (default 127.0.0.1)")
+    parser.add_argument(
+        "--allow-remote", action="store_true", help="an address that other machines reach, without encryption"
     )
 
 
@@ -392,6 +430,11 @@ def _config(commands: Any) -> None:
     _sub(actions, "init", "indexer.cli.settings:init", "write a settings file to edit")
 
 
+def _help(commands: Any) -> None:
+    parser = _command(commands, "help", "indexer.cli.help:show", "explain a topic, as search, privacy or service")
+    parser.add_argument("topic", metavar="TOPIC", nargs="?", help="without, the topics are listed")
+
+
 def _sub(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     parser.set_defaults(run=run)
@@ -403,6 +446,6 @@ _FINDING = (_search, _timeline, _similar, _by_file, _by_type, _by_concept)
 EVERY: tuple[Callable[[Any], None], ...] = (
     *(_watch, _rescan, _redact, *_FINDING, _show, _observations, _summary, _work, _context, _compress, _dedup),
     *(_sessions, _projects, _project, _status, _stats, _metrics, _vectors, _archive, _forget, _backup, _export),
-    *(_completions, _doctor, _mcp, _hook, _service, _config),
+    *(_import, _completions, _doctor, _mcp, _web, _hook, _service, _config, _help),
 )
 """Each adds its command to the sub-parsers it is given; in the order of the help text."""

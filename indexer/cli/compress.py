@@ -135,9 +135,9 @@ def budget(conn: Connection, settings: Config) -> dict[str, Any]:
 
 
 def budget_lines(said: dict[str, Any]) -> list[tuple[str, str]]:
-    """The same for people; nothing while rules do it all and nothing was spent."""
+    """The same for people; one line while rules do it all and nothing was spent."""
     if said["provider"] == "rules" and not said["calls_today"] and not said["paused"]:
-        return []
+        return [("budget", "rules: no model is asked, no token spent")]
     calls, tokens = (f"{said[f'{n}_today']:,} of {said[f'{n}_limit']:,} {n}" for n in ("calls", "tokens"))
     spent = ("model budget", aside(one_line(said["provider"]), calls, tokens, "until 00:00 UTC"))
     return [spent, *(("model paused", _pause(one)) for one in said["paused"])]

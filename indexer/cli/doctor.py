@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from indexer import app, config
 from indexer.cli.output import Output
 from indexer.cli.render import many, one_line, pad, wrap
-from indexer.doctor import NOTE, OK, PROBLEM, Finding
+from indexer.finding import NOTE, OK, PROBLEM, Finding
 
 
 def doctor(args: Namespace, out: Output) -> int:

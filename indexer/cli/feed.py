@@ -14,12 +14,14 @@ import threading
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
 from indexer import app, config
 from indexer.cli.output import Output
 from indexer.cli.render import aside, duration, fit, many, one_line, size
+from indexer.errors import NotFound
 from indexer.rescan import Progress, Report
 from indexer.store.reads import Counts, counts, reading
 
@@ -29,8 +31,14 @@ _CLEAR = "\r\x1b[K"
 
 
 def rescan(args: Namespace, out: Output) -> int:
-    """Read all transcripts into the memory and say what came of it. Raises Busy while another writes."""
+    """Read all transcripts into the memory and say what came of it; 1 when a folder that was named is missing.
+
+    Raises NotFound when all that were named on the command line are, Busy while another writes.
+    """
     settings = config.load(args.home, args.roots)
+    missing = [root for root in settings.roots if not Path(root).is_dir()]
+    if args.roots and len(missing) == len(settings.roots):
+        raise NotFound(f"there is no folder {', '.join(missing)}", "nothing was read and nothing changed: check --root")
     meter = Meter(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     try:
         report = app.rescan(settings, meter, rebuild=args.rebuild)
@@ -47,7 +55,7 @@ def rescan(args: Namespace, out: Output) -> int:
         out.lines(_report_lines(report, held))
         if not report.files_total:
             out.note(f"note: there are no transcripts in {', '.join(settings.roots or args.roots)}")
-    return 0
+    return 1 if missing else 0
 
 
 def watch(args: Namespace, out: Output) -> int:

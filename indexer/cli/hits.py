@@ -11,8 +11,8 @@ from typing import NamedTuple
 from indexer.cli import views
 from indexer.cli.output import Output
 from indexer.cli.render import GLYPHS, aside, columns, fit, highlight, many, one_line, when, wrap
-from indexer.cli.resume import resume
 from indexer.query import Query
+from indexer.resume import resume
 from indexer.search import Hit, Results
 from indexer.store.browse import Session
 from indexer.text import iso

@@ -1,7 +1,7 @@
 """`mcp`: the memory as tools for Claude and other MCP clients, over standard input and output.
 
-Standard output belongs to the protocol from the first moment: while the SDK and what it needs are imported,
-whatever they print goes to standard error.
+Standard output belongs to the protocol from the first moment to the last: whatever is printed meanwhile, while the
+SDK is imported, while the event loop loads what it needs, by a search, goes to standard error.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def mcp(args: Namespace, out: Output) -> int:
     settings = config.load(args.home, args.roots)
     if args.http is None and sys.stdin.isatty():
         out.note("this speaks MCP on standard input and output; `claude mcp add` starts it for you")
-    with wire_kept():
+    with wire_kept() as wire:
         try:
             server = import_module("indexer.mcp_server")
         except ModuleNotFoundError as error:
             raise IndexerError(
                 f"{error.name} is not installed", "`pip install 'mcp>=2'` beside this program"
             ) from error
-    if args.http is None:
-        server.serve(settings)
-        return 0
+        if args.http is None:
+            server.serve(settings, wire)
+            return 0
     token = _token(settings.home)
     out.note(f"listening on http://127.0.0.1:{args.http}/mcp; the token is in {settings.home / KEY_FILE}")
     server.serve_http(settings, args.http, token)
@@ -62,13 +62,14 @@ def _token(home: Path) -> str:
 
 
 @contextmanager
-def wire_kept() -> Iterator[None]:
-    """Within it, what is written to standard output goes to standard error, also by code in C."""
+def wire_kept() -> Iterator[int]:
+    """Within it, what is written to standard output goes to standard error, also by code in C; the descriptor it
+    gives leads to where standard output did."""
     sys.stdout.flush()
     wire = os.dup(1)
     os.dup2(2, 1)
     try:
-        yield
+        yield wire
     finally:
         sys.stdout.flush()
         os.dup2(wire, 1)

@@ -27,6 +27,8 @@ examples:
   {PROG} show prompt:12                  one result in whole, with its context
   {PROG} watch                           keep the memory up to date while you work
 
+`{PROG} help` lists topics that are explained: search, privacy, forget, service and more
+
 exit codes: 0 ok, 1 problem found, 2 usage, 3 no memory yet, 4 busy, 5 damaged, 6 written by a newer version
 """
 
@@ -41,8 +43,10 @@ class _Parser(argparse.ArgumentParser):
         self.add_argument("--help", action="help", help="show this and leave (also -h)")
 
     def error(self, message: str) -> NoReturn:
-        unknown = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
-        hint = _nearest(unknown[1], re.findall(r"[\w-]+", unknown[2])) if unknown else ""
+        unknown = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        hint = _nearest(unknown[2], re.findall(r"[\w-]+", unknown[3])) if unknown else ""
+        if unknown and unknown[1] == "COMMAND":  # of which there are too many to be listed in one line
+            message = f"there is no command {unknown[2]!r}"
         raise UsageError(message, hint or f"`{self.prog} --help` shows what is understood")
 
 
@@ -80,6 +84,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         args.words = [*args.words, *_words(args.command, rest), *(_LEADING_DASH.sub("", word) for word in literal)]
     elif rest:
         raise UsageError(f"not understood: {' '.join(rest)}", f"`{PROG} {args.command} --help` shows what is")
+    _check_empty(args)
     args.roots = [root for level in range(3) for root in getattr(args, f"roots{level}", [])]
     return args
 
@@ -107,6 +112,16 @@ def _check_head(head: Sequence[str]) -> None:
         )
 
 
+def _check_empty(args: argparse.Namespace) -> None:
+    """Raises UsageError for an argument that is empty, as `--session "$UNSET"`: it would be taken for none at
+    all, and everything be listed."""
+    for name, value in vars(args).items():
+        texts = value if isinstance(value, list) and name != "words" else [value]
+        if not name.startswith(("home", "roots")) and any(isinstance(text, str) and not text.strip() for text in texts):
+            label = _POSITIONAL.get((args.command, name)) or f"--{name}"
+            raise UsageError(f"{label} is empty", "give it a value, or leave it out" if label[0] == "-" else "name one")
+
+
 def _words(command: str, rest: Sequence[str]) -> Sequence[str]:
     """Words of a search that argparse left over: those after an option, and `-word`, which excludes."""
     for word in rest:
@@ -114,14 +129,38 @@ def _words(command: str, rest: Sequence[str]) -> Sequence[str]:
             name = word.partition("=")[0]
             raise UsageError(
                 f"{command} has no option {name}",
-                _nearest(name, _OPTIONS) or f"`{PROG} {command} --help` lists them; after `--` all are words",
+                _nearest(name, _options_of(command))
+                or f"`{PROG} {command} --help` lists them; after `--` all are words",
             )
     return rest
+
+
+def _options_of(command: str) -> list[str]:
+    """The long options that a command has."""
+    actions = build_parser()._subparsers._group_actions  # type: ignore[union-attr]  # noqa: SLF001 - argparse tells nobody else
+    chosen: Any = actions[0].choices
+    return [name for name in chosen[command]._option_string_actions if name.startswith("--")]  # noqa: SLF001
 
 
 _LEADING_DASH = re.compile(r"(?<!\S)-+")
 _VALUED = ("--home", "--root", "--color")
 _EVERYWHERE = (*_VALUED, "--json", "--help", "--version")
+_POSITIONAL = {
+    ("by-type", "of"): "TYPE",
+    ("by-concept", "of"): "NAME",
+    ("by-file", "of"): "PATH",
+    ("summary", "id"): "SESSION",
+    ("export", "id"): "SESSION",
+    ("import", "what"): "FILE|claude-mem",
+    ("import", "path"): "PATH",
+    ("backup", "file"): "FILE",
+    ("similar", "id"): "ID",
+    ("show", "id"): "ID",
+    ("dedup", "first"): "ID",
+    ("dedup", "second"): "ID",
+    ("project", "path"): "PATH",
+}
+"""What stands without an option: as the help text calls it."""
 _OPTIONS = (
     *("--project", "--session", "--kind", "--since", "--until", "--tool", "--file", "--type", "--concept"),
     *(

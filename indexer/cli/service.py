@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from indexer import config, service, units
 from indexer.cli.output import Output
@@ -25,16 +25,17 @@ def install(args: Namespace, out: Output) -> int:
     chosen = service.manager()
     wanted = service.command(settings, args.roots, os.environ, home_given=args.home is not None)
     doubts = units.doubts(wanted.program)
+    network = args.allow_network or service.needs_network(settings)
     if args.dry_run or args.force:
         for doubt in doubts:
             out.note(f"warning: {doubt}")
     if args.dry_run:
-        return _shown(out, chosen, chosen.render(wanted).decode())
+        return _shown(out, chosen, wanted, [] if args.force else doubts, network=network)
     service.refuse(() if args.force else doubts)
     already = chosen.state().running
     if not already and writer_alive(settings.home) is not None:
         out.note("note: another transcript-indexer is writing to this memory; the service waits until it ends")
-    changed = service.install(chosen, settings, wanted, network=args.allow_network)
+    changed = service.install(chosen, settings, wanted, network=network)
     if out.as_json:
         out.data({"unit": str(chosen.unit()), "changed": changed, "service": chosen.state()._asdict()})
         return 0
@@ -44,12 +45,21 @@ def install(args: Namespace, out: Output) -> int:
     return 0
 
 
-def _shown(out: Output, chosen: service.Manager, text: str) -> int:
+def _shown(out: Output, chosen: service.Manager, wanted: units.Command, doubts: Sequence[str], *, network: bool) -> int:
+    """What an installation would write, and what it would say instead of writing it."""
+    text, refused = chosen.render(wanted).decode(), service.refusal(doubts)
+    drop_in = str(service.network_drop_in(chosen)) if network and chosen.name == "systemd" else None
     if out.as_json:
-        out.data({"unit": str(chosen.unit()), "text": text})
-    else:
-        out.note(f"would write {chosen.unit()}")
-        out.lines(text.splitlines())
+        said: dict[str, str | None] = {"refused": refused.message if refused else None, "network": drop_in}
+        out.data({"unit": str(chosen.unit()), "text": text, **said})
+        return 0
+    if refused:
+        out.note(f"would be refused: {refused.message}")
+        out.note(f"hint: {refused.hint}")
+    for path in (chosen.unit(), drop_in):
+        if path:
+            out.note(f"{'would not write' if refused else 'would write'} {path}")
+    out.lines(text.splitlines())
     return 0
 
 

@@ -11,8 +11,10 @@ from indexer.cli import scope, turns, views
 from indexer.cli.output import Output
 from indexer.cli.render import GLYPHS, Style, aside, facts, one_line, when, wrap
 from indexer.errors import NotFound
+from indexer.store import imports
 from indexer.store.browse import Session
 from indexer.store.connection import Connection
+from indexer.store.imports import Origin
 from indexer.store.items import CODES, Item, Reaction, Step, course, item, reaction
 from indexer.store.reads import reading
 from indexer.text import glance, iso
@@ -33,7 +35,7 @@ def show(args: Namespace, out: Output) -> int:
         kind, _, number = args.id.rpartition(":")
         if kind in CODES:
             found = _item(conn, kind, number)
-            _show_item(out, found, reaction(conn, found))
+            _show_item(out, found, reaction(conn, found), imports.origin(conn, found.id))
         else:
             session = scope.one_session(conn, args.id)
             _show_session(out, session, course(conn, session.row_id))
@@ -52,11 +54,11 @@ def _item(conn: Connection, kind: str, number: str) -> Item:
 # --- one item ----------------------------------------------------------------------------------------
 
 
-def _show_item(out: Output, found: Item, followed: Reaction | None) -> None:
+def _show_item(out: Output, found: Item, followed: Reaction | None, origin: Origin | None) -> None:
     if out.as_json:
-        out.data({"item": _item_json(found) | turns.turn_json(followed)})
+        out.data({"item": _item_json(found) | {"origin": views.origin_json(origin)} | turns.turn_json(followed)})
     else:
-        out.lines(_item_lines(found, out.style, out.page))
+        out.lines(_item_lines(found, origin, out.style, out.page))
         out.lines(turns.turn_lines(followed, found.session.session, out.style, out.page))
 
 
@@ -91,7 +93,7 @@ def _json_value(name: str, value: object) -> object:
     return value
 
 
-def _item_lines(found: Item, style: Style, width: int) -> Iterator[str]:
+def _item_lines(found: Item, origin: Origin | None, style: Style, width: int) -> Iterator[str]:
     yield f"{GLYPHS[found.kind]} {style.name(found.id)}"
     yield from facts(
         [
@@ -102,6 +104,7 @@ def _item_lines(found: Item, style: Style, width: int) -> Iterator[str]:
             ("project", views.project_text(found.session)),
             ("time", when(found.time)),
             ("source", views.place_text(found.place)),
+            ("imported from", views.origin_text(origin)),
             ("turn", _turn(found)),
             *_small(found.content),
             ("resume", views.resume_text(found.session)),

@@ -1,8 +1,6 @@
 """`status`: what the memory holds, how far behind the transcripts it is, and what could not be read.
 
-How far behind is measured now, by a stat of each transcript that is being followed (3 µs a file), not
-taken from the last report of a service that may be dead: status must not lie. Transcripts that nobody
-has seen yet are not looked for.
+What is looked at stands in state.py, what it comes to and what to do about it in advice.py.
 """
 
 from __future__ import annotations
@@ -12,21 +10,19 @@ import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from indexer import app, config, status_file
+from indexer import config
 from indexer.cli import compress, views
+from indexer.cli.advice import Advice, Health, advice, health, trouble_text
 from indexer.cli.output import Output
-from indexer.cli.render import aside, facts, many, one_line, size, when
-from indexer.config import Config
-from indexer.store import archive, exclusions, health, recall, refined, sizes
-from indexer.store.connection import Connection, database_path, writer_alive
+from indexer.cli.render import aside, duration, facts, many, one_line, size, when
+from indexer.cli.state import State, look
+from indexer.store import recall, sizes
+from indexer.store.health import Forgetting, ignored
 from indexer.store.items import Place
-from indexer.store.reads import Counts, counts, reading
+from indexer.store.reads import Counts, reading
 from indexer.text import iso, parse_time
-from indexer.worker import client
-from indexer.worker.wire import Unreachable
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[2J"
 _MALFORMED = ("malformed-message", "malformed-tool-use", "malformed-tool-result", "not-an-object")
@@ -34,33 +30,6 @@ _SPOILT = "invalid-utf-8"
 """Counted though it was kept: a character of it was lost (sources/salvage.py)."""
 TABLES = 5
 """Tables shown by name."""
-_WATCHER = ("mode", "reason", "remedy", "pending_files", "lag_bytes", "updated_at")
-
-
-class _Status(NamedTuple):
-    counts: Counts
-    made: recall.Counts
-    failed: list[tuple[str, str]]
-    no_answer: int
-    failed_turns: list[refined.Failed]
-    budget: dict[str, Any]
-    database: Path
-    size: int
-    wal: int
-    free: int
-    sizes: sizes.Sizes | None
-    files: list[health.File]
-    behind: dict[str, int]
-    dead_letters: list[health.DeadLetter]
-    unmatched: int
-    last_commit: str | None
-    forgetting: health.Forgetting
-    excluded: int
-    writer: int | None
-    watcher: dict[str, Any] | None
-    archive: int
-    archive_full: bool
-    vectors: dict[str, Any] | None
 
 
 def status(args: Namespace, out: Output) -> int:
@@ -77,91 +46,19 @@ def status(args: Namespace, out: Output) -> int:
 
 def _print(settings: config.Config, args: Namespace, out: Output) -> None:
     with reading(settings.home) as conn:
-        found = _look(conn, settings, args.dead_letters, args.sizes)
+        found = look(conn, settings, args.dead_letters, args.sizes)
     if out.as_json:
-        out.data(_status_json(found))
+        out.data(_status_json(found, args.home))
     else:
-        out.lines(_status_lines(found, out))
+        out.lines(_status_lines(found, out, args.home))
     sys.stdout.flush()
 
 
-def _look(conn: Connection, settings: Config, limit: int, all_sizes: bool) -> _Status:
-    home = settings.home
-    database = database_path(home)
-    archived, cap = archive.total(conn) if archive.present(conn) else 0, settings.archive_max_mb * 1_000_000
-    known = health.files(conn)
-    writer = writer_alive(home)
-    return _Status(
-        counts=counts(conn),
-        made=recall.counts(conn),
-        failed=recall.failed(conn, limit),
-        no_answer=refined.count_failed(conn),
-        failed_turns=refined.failed(conn, limit),
-        budget=compress.budget(conn, settings),
-        database=database,
-        size=_bytes_of(database),
-        wal=_bytes_of(database.with_name(database.name + "-wal")),
-        free=health.free_bytes(conn),
-        sizes=sizes.by_table(conn) if all_sizes or _bytes_of(database) <= sizes.QUICK else None,
-        files=known,
-        behind=_behind(known),
-        dead_letters=health.dead_letters(conn, limit),
-        unmatched=health.unmatched_results(conn),
-        last_commit=health.last_commit(conn),
-        forgetting=health.forgetting(conn),
-        excluded=exclusions.count(conn),
-        writer=writer,
-        watcher=None if writer is None else _watcher(home, writer),
-        archive=archived,
-        archive_full=settings.archive_enabled and 0 < cap <= archived,
-        vectors=_vectors(settings),
-    )
-
-
-def _vectors(settings: Config) -> dict[str, Any] | None:
-    """How far vectors are, as SQLite has it, and what the worker says of its index if it runs and answers
-    soon; None when they are switched off."""
-    if settings.vectors_store == "none":
-        return None
-    state = app.vector_state(settings) | {"worker": client.alive(settings.home)}
-    try:
-        said = client.request(settings.home, {"op": "status"}) if state["worker"] else {}
-    except Unreachable as error:
-        said = {"index": {"open": False, "trouble": error.message}}
-    return state | {"trouble": said.get("index", {}).get("trouble")}
-
-
-def _bytes_of(path: str | Path) -> int:
-    """The size of a file, 0 if it cannot be asked."""
-    try:
-        return Path(path).stat().st_size
-    except (OSError, ValueError):
-        return 0
-
-
-def _behind(known: list[health.File]) -> dict[str, int]:
-    """Unread bytes of each file being followed that has any. A shrunk file is unread from its start."""
-    behind = {}
-    for file in known:
-        now = _bytes_of(file.path) if file.status == "active" else 0
-        unread = now - file.offset if now >= file.offset else now
-        if unread > 0:
-            behind[file.path] = unread
-    return behind
-
-
-def _watcher(home: Path, writer: int) -> dict[str, Any] | None:
-    """What the service that writes now last said of itself; None if it has said nothing that can be read."""
-    said = status_file.read(home, writer)
-    if said is None:
-        return None
-    at = said.get("updated_at")
-    return {name: said.get(name) for name in _WATCHER} | {"updated_at": at if isinstance(at, int) else None}
-
-
-def _status_json(found: _Status) -> dict[str, object]:
+def _status_json(found: State, home: str | None) -> dict[str, object]:
     statuses = Counter(file.status for file in found.files)
     return {
+        "health": health(found)._asdict(),
+        "next": [one._asdict() for one in advice(found, home)],
         "counts": found.counts._asdict() | _made_json(found.made, found.no_answer),
         "failed": [{"session": session, "error": error} for session, error in found.failed]
         + [{"session": one.session, "turn": one.turn, "error": one.error} for one in found.failed_turns],
@@ -175,27 +72,35 @@ def _status_json(found: _Status) -> dict[str, object]:
         },
         "archive": {"size_bytes": found.archive, "full": found.archive_full},
         "files": {"known": len(found.files)} | {name: statuses[name] for name in ("active", "gone", "unreadable")},
-        "behind": {"files": len(found.behind), "bytes": sum(found.behind.values())},
+        "behind": {
+            "files": len(found.behind),
+            "bytes": sum(found.behind.values()),
+            "oldest_seconds": found.oldest and round(found.oldest),
+        },
         "unreadable": [{"file": f.path, "reason": f.error} for f in found.files if f.status == "unreadable"],
         "dead_letters": [letter._asdict() for letter in found.dead_letters],
         "unmatched_results": found.unmatched,
-        "ignored": health.ignored(found.files),
+        "ignored": ignored(found.files),
         "last_commit": found.last_commit,
         "forgetting": found.forgetting._asdict(),
         "excluded_sessions": found.excluded,
+        "imported": [
+            {"origin_device_id": device, "records": records, "memories": memories}
+            for device, records, memories in found.imported
+        ],
         "writer": {"running": found.writer is not None, "pid": found.writer or None},
-        "watcher": found.watcher and found.watcher | {"updated_at": iso(found.watcher["updated_at"])},
+        "watcher": found.watcher and found.watcher | _times(found.watcher),
         "vectors": found.vectors,
     }
 
 
-def _status_lines(found: _Status, out: Output) -> Iterator[str]:
+def _status_lines(found: State, out: Output, home: str | None) -> Iterator[str]:
     statuses = Counter(file.status for file in found.files)
     active, gone = f"{statuses['active']:,} followed", f"{statuses['gone']:,} gone (their memory stays)"
-    behind = aside(size(sum(found.behind.values())), many(len(found.behind), "file")) if found.behind else "nothing"
-    ignored = health.ignored(found.files)
-    spoilt = ignored.get(_SPOILT, 0)
+    passed = ignored(found.files)
+    spoilt = passed.get(_SPOILT, 0)
     lines = [
+        ("health", _health_text(health(found), out)),
         (
             "memory",
             aside(one_line(found.database), size(found.size), _extra(found)),
@@ -204,18 +109,20 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
         ("archive", size(found.archive) if found.archive else ""),
         ("holds", _holds(found.counts)),
         ("remembers", _remembers(found.made)),
+        ("imported", _imported_text(found.imported)),
         *compress.budget_lines(found.budget),
         ("transcripts", aside(many(len(found.files), "file"), active, gone)),
-        ("unread", behind),
+        ("unread", _unread(found)),
         ("last written", when(parse_time(found.last_commit)) if found.last_commit else "never"),
         ("writer", _writer(found.writer)),
         ("watcher", _watcher_text(found.watcher)),
         ("trouble", _said(found.watcher, "reason")),
         ("what to do", _said(found.watcher, "remedy")),
+        ("last errors", "; ".join(_troubles(found.watcher))),
         ("forgotten", _forgetting_text(found.forgetting)),
         ("excluded", f"{many(found.excluded, 'session')} by your settings" if found.excluded else ""),
         ("vectors", _vectors_text(found.vectors)),
-        ("not kept", _ignored_text(ignored)),
+        ("not kept", _ignored_text(passed)),
         ("spoilt characters", many(spoilt, "record") if spoilt else ""),
         ("results without a call", f"{found.unmatched:,}" if found.unmatched else ""),
     ]
@@ -230,17 +137,62 @@ def _status_lines(found: _Status, out: Output) -> Iterator[str]:
     for one in found.failed_turns:
         yield f"{out.style.bad('no model answered for')} a turn of {one_line(one.session)}: {one_line(one.error)}"
     yield from _letters(found)
+    yield from _next_lines(advice(found, home), out)
+
+
+def _times(said: dict[str, Any]) -> dict[str, Any]:
+    """What stands in ms, as JSON has times."""
+    troubles = [one | {"at": iso(one["at"] if isinstance(one.get("at"), int) else None)} for one in said["troubles"]]
+    return {name: iso(said[name]) for name in ("updated_at", "progress_at")} | {"troubles": troubles}
+
+
+def _health_text(verdict: Health, out: Output) -> str:
+    text = verdict.message if verdict.state in ("ok", "writing") else f"{verdict.state}: {verdict.message}"
+    return text if verdict.state in ("ok", "reading", "writing", "unwatched") else out.style.bad(text)
+
+
+def _unread(found: State) -> str:
+    if not found.behind:
+        return "nothing"
+    since = duration(int((found.oldest or 0) * 1000))
+    return aside(size(sum(found.behind.values())), many(len(found.behind), "file"), f"the oldest for {since}")
+
+
+def _troubles(said: dict[str, Any] | None) -> Iterator[str]:
+    """The last troubles of a service that runs, the newest first."""
+    for one in reversed(said["troubles"] if said else []):
+        at = one.get("at")
+        yield f"{trouble_text(one)} ({when(at if isinstance(at, int) else None)})"
+
+
+def _next_lines(found: list[Advice], out: Output) -> Iterator[str]:
+    """What to do, each on a line of its own that can be copied."""
+    if found:
+        yield ""
+        yield "next"
+    for one in found:
+        yield f"  {one.message}"
+        yield f"    {out.style.name(one.command)}"
+
+
+def _imported_text(found: list[tuple[str, int, int]]) -> str:
+    """What is known from elsewhere alone, by where it comes from."""
+    return "; ".join(
+        f"{one_line(device)}: {many(records, 'record')}, {memories:,} {'memory' if memories == 1 else 'memories'}"
+        for device, records, memories in found
+    )
 
 
 def _vectors_text(state: dict[str, Any] | None) -> str:
     """The share of documents that have a vector, by model; what is wrong with the index."""
     if state is None:
         return "switched off"
+    behind = state["rows"] - state["taken_in"]
+    none = 0 if behind > 0 else 100
     shares = [
-        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else 100} %"
+        f"{row['arm']} {100 * row['vectors'] // row['documents'] if row['documents'] else none} %"
         for row in state["arms"]
     ]
-    behind = state["rows"] - state["taken_in"]
     return aside(
         *shares,
         f"{many(behind, 'row')} not taken in yet" if behind > 0 else "",
@@ -249,7 +201,7 @@ def _vectors_text(state: dict[str, Any] | None) -> str:
     )
 
 
-def _extra(found: _Status) -> str:
+def _extra(found: State) -> str:
     return aside(
         f"{size(found.wal)} log" if found.wal else "",
         f"{size(found.free)} to give back" if found.free else "",
@@ -287,10 +239,9 @@ def _made_json(made: recall.Counts, no_answer: int) -> dict[str, int]:
 
 
 def _remembers(made: recall.Counts) -> str:
-    summaries = f"{made.summaries:,} summaries" if made.summaries != 1 else "1 summary"
     return aside(
         many(made.observations, "observation"),
-        summaries,
+        many(made.summaries, "summary", "summaries"),
         f"{many(made.pending_turns, 'turn')} to compress" if made.pending_turns else "",
         f"{many(made.failed_sessions, 'session')} could not be" if made.failed_sessions else "",
     )
@@ -315,7 +266,7 @@ def _said(said: dict[str, Any] | None, name: str) -> str:
     return one_line(said[name]) if said and said[name] else ""
 
 
-def _forgetting_text(left: health.Forgetting) -> str:
+def _forgetting_text(left: Forgetting) -> str:
     if left.rows:
         return "not all gone yet: the next rescan, forget or watch takes it up"
     return "bytes of it are left until the next idle moment, when nobody reads" if left.bytes else ""
@@ -331,7 +282,7 @@ def _ignored_text(kinds: dict[str, int]) -> str:
     )
 
 
-def _letters(found: _Status) -> Iterator[str]:
+def _letters(found: State) -> Iterator[str]:
     total = found.counts.dead_letters
     if total == 0:
         return

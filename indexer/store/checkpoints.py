@@ -30,6 +30,10 @@ _IGNORED = [name.strip() for name in _COLUMNS.split(",")].index("ignored")
 
 _NAMED = f"path NOT GLOB '{VEIL}*'"
 
+IMPORTED = "import:"
+"""Begins the path of what was never a file here: an import of a session, by where it came from. Its rows have
+status `gone`, since nobody can read them again."""
+
 UNREAD = -1
 """Size of a file that was not read to its end, or whose row has to be written anew."""
 
@@ -91,6 +95,11 @@ class FileRow:
     def is_agent(self) -> bool:
         """Whether the file is a sub-agent's own."""
         return self.agent_id is not None
+
+    @property
+    def imported(self) -> bool:
+        """Whether it stands for an import and not for a file of this machine."""
+        return self.path.startswith(IMPORTED)
 
     def source_file(self) -> SourceFile:
         """The file as a source knows it."""
@@ -353,6 +362,8 @@ def restart(conn: sqlite3.Connection, file_id: int) -> None:
 def read_again(conn: sqlite3.Connection, file_id: int) -> None:
     """Have a file that is not in hand read from 0 at the next sweep."""
     row = by_id(conn, file_id)
+    if row.imported:
+        return  # what it gave is all there is of it
     row.start_over()
     restart(conn, file_id)
     save(conn, row)

@@ -27,7 +27,19 @@ Connection: TypeAlias = sqlite3.Connection
 
 DATABASE = "index.db"
 LOCK = "index.db.lock"
-OURS = (DATABASE, "status.json", "key", "control.sock", "mcp.token", "archive", "vectors", "logs")
+OURS = (
+    DATABASE,
+    "status.json",
+    "key",
+    "control.sock",
+    "mcp.token",
+    "web.token",
+    "metrics.sock",
+    "archive",
+    "vectors",
+    "logs",
+    "scratch",
+)
 """How the names of our files and folders in a home begin."""
 UMASK = 0o077
 PAGE_SIZE = 16_384
@@ -71,6 +83,21 @@ def prepare_home(home: Path) -> None:
         home.chmod(0o700)
 
 
+def use_scratch(home: Path) -> None:
+    """Have SQLite put what it needs for a moment into HOME/scratch: VACUUM writes texts there, and the service may
+    not write to /tmp. Without a place, VACUUM fails, and Chroma cannot be opened at all (6410,
+    SQLITE_IOERR_GETTEMPPATH; seen under systemd 252 with ProtectSystem=strict).
+
+    By a variable, for a library that is loaded later, as Chroma's own; ours has read it, and is told by a pragma
+    (`open_writer`), which is deprecated and the only way."""
+    _scratch(home).mkdir(mode=0o700, exist_ok=True)
+    os.environ["SQLITE_TMPDIR"] = str(_scratch(home))
+
+
+def _scratch(home: Path) -> Path:
+    return home / "scratch"
+
+
 def tighten(home: Path) -> None:
     """Take from others what they may do with files of ours in `home`, whatever made them so. By name only: a
     person may have put files of their own there. Links are left alone; a folder's content lies behind it."""
@@ -100,6 +127,7 @@ class WriterLock:
         os.umask(UMASK)  # also for what libraries make
         prepare_home(home)
         tighten(home)
+        use_scratch(home)
         self._fd = _open_lock(home / LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -145,6 +173,27 @@ def writer_alive(home: Path) -> int | None:
     return None
 
 
+def lock_trouble(home: Path) -> str:
+    """Why the writer lock of an existing folder cannot be asked for, "" if it can; it is asked for, not taken."""
+    try:
+        fd = _open_lock(home / LOCK, os.O_RDONLY)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    except IndexerError as error:
+        return error.message
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    finally:
+        os.close(fd)
+    return ""
+
+
 def open_writer(home: Path) -> sqlite3.Connection:
     """A connection that may write, on a database that may be new (no tables yet: see migrations).
 
@@ -158,6 +207,8 @@ def open_writer(home: Path) -> sqlite3.Connection:
         conn = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
         configure(conn)
         conn.execute("PRAGMA journal_mode = WAL")
+        if _scratch(home).is_dir():  # not for a database that is only read or made beside
+            conn.execute("PRAGMA temp_store_directory = '{}'".format(str(_scratch(home)).replace("'", "''")))
     return conn
 
 

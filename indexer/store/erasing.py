@@ -24,12 +24,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from indexer.failpoints import passing
+from indexer.store import imports
 from indexer.store.bodies import digest, result_tokens
 from indexer.store.checkpoints import cover_stored, read_again
 from indexer.store.connection import BUSY_TIMEOUT_MS, transaction
 from indexer.store.heirs import hand_over, reread_files, settle, take_rows
 from indexer.store.membership import in_chunks
-from indexer.store.tombstones import Tombstones, queued
+from indexer.store.tombstones import Tombstones, foreign_prompt, queued
 from indexer.store.unmaking import unmake
 from indexer.text import search_tokens
 
@@ -80,11 +81,27 @@ def begin(conn: sqlite3.Connection, sessions: Sequence[str], records: Sequence[s
         stones = Tombstones(conn)
         stones.bury("session", sessions)
         stones.bury("record", [uuid for (uuid,) in conn.execute("SELECT uuid FROM temp.dying")])
+        _bury_names(conn, stones)
         if sessions:
             stones.bury("record", [leaf for (leaf,) in conn.execute(_ORPHANS)])
         stones.bury("queued", [queued(time, text) for time, text in conn.execute(_queue_lines())])
         passing("forget.tombstones")
     passing("forget.begun")
+
+
+def _bury_names(conn: sqlite3.Connection, stones: Tombstones) -> None:
+    """Records that go by themselves would come back from a claude-mem database, which has no uuids: they are
+    known there by their session and their text or tool id."""
+    session = "JOIN session_records r ON r.uuid = e.value JOIN sdk_sessions s ON s.id = r.session_db_id"
+    single = f"FROM erasures e {session} JOIN {{}} = e.value WHERE e.kind = 'record'"
+    prompts = conn.execute(
+        f"SELECT s.content_session_id, p.prompt_text {single.format('user_prompts p ON p.native_prompt_id')}"
+    ).fetchall()
+    stones.bury("prompt", [foreign_prompt(name, text) for name, text in prompts])
+    calls = conn.execute(
+        f"SELECT s.content_session_id, t.tool_use_id {single.format('tool_uses t ON t.record_uuid')}"
+    ).fetchall()
+    stones.bury("call", [f"{name} {call}" for name, call in calls])
 
 
 def _queue_lines() -> str:
@@ -193,7 +210,7 @@ def _erase(conn: sqlite3.Connection, uuids: Sequence[str]) -> None:
     _erase_queued(conn)
     for table, column in (
         ("turn_events", "uuid"), ("unmatched_results", "uuid"), ("session_titles", "leaf_uuid"),
-        ("session_records", "uuid"),
+        ("session_records", "uuid"), ("imported_records", "uuid"),
     ):  # fmt: skip
         conn.execute(f"DELETE FROM {table} WHERE {column} IN {_IN_CHUNK}")
     conn.execute(f"DELETE FROM erasures WHERE kind = 'record' AND value IN {_IN_CHUNK}")
@@ -261,7 +278,9 @@ def _close(conn: sqlite3.Connection, session: int) -> None:
         "UNION SELECT id FROM ingest_files WHERE session_id = ?2 AND path NOT GLOB 'forgotten:*'",
         (session, name),
     ).fetchall()
+    imports.drop_told(conn, session, whole=True)
     unmake(conn, [session])
+    conn.execute("DELETE FROM imported_records WHERE session_db_id = ?", (session,))
     for table, code in (("observations", 3), ("session_summaries", 4)):
         found = conn.execute(f"SELECT id FROM {table} WHERE memory_session_id = ?", (memory_id,))
         _drop(conn, table, code, [row_id for (row_id,) in found])

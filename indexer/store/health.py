@@ -10,7 +10,7 @@ from indexer.store.connection import Connection
 
 FILES = """
 SELECT path, status, coalesce(size, 0) AS size, offset, ignored, last_error
-FROM ingest_files WHERE status <> 'replaced' AND path NOT GLOB 'forgotten:*'
+FROM ingest_files WHERE status <> 'replaced' AND path NOT GLOB 'forgotten:*' AND path NOT GLOB 'import:*'
 """
 LAST_COMMIT = "SELECT MAX(committed_at) FROM ingest_files"
 DEAD_LETTERS = """

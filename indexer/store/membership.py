@@ -4,7 +4,8 @@ A fork or resume copies history into a new session under the same uuids (6 % of 
 files or more), so a record may have several members and its rows one owner. The owner is the member
 with the smallest rank, whatever order the files are read in (DECISIONS, identity 3):
 
-    side chain last  >  copy that names its origin last  >  older session first  >  smaller session id
+    imported last  >  side chain last  >  copy that names its origin last  >  older session first  >
+    smaller session id
 
 A session's age is the first dated record of its main file in file order; that of a sub-agent's file
 counts only while no main file has been seen.
@@ -17,8 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-SIDECHAIN, FORKED, OWNER, INHERITED = 1, 2, 4, 8
-Rank: TypeAlias = tuple[int, int, int, int, str]
+SIDECHAIN, FORKED, OWNER, INHERITED, IMPORTED = 1, 2, 4, 8, 16
+Rank: TypeAlias = tuple[int, int, int, int, int, str]
 _UNDATED = 1 << 62
 
 
@@ -42,7 +43,9 @@ class Age:
     def rank(self, flags: int) -> Rank:
         """The order among members; smaller owns."""
         epoch = _UNDATED if self.origin_epoch is None else self.origin_epoch
-        return flags & SIDECHAIN, flags & FORKED, self.origin_rank, epoch, self.content_session_id
+        return (
+            flags & IMPORTED, flags & SIDECHAIN, flags & FORKED, self.origin_rank, epoch, self.content_session_id
+        )  # fmt: skip
 
 
 @dataclass(slots=True)

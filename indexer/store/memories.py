@@ -57,7 +57,7 @@ _LINKED = """
 SELECT l.observation_id, l.tool_use_row FROM observation_origins g
 JOIN observation_tool_uses l ON l.observation_id = g.observation_id WHERE g.session_db_id = ?
 """
-_INDEX = """
+INDEX = """
 INSERT INTO search_texts (id, kind, uuid, session_db_id, project_key, created_at_epoch, detail, title, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET uuid = excluded.uuid,
   session_db_id = excluded.session_db_id, project_key = excluded.project_key,
@@ -235,8 +235,15 @@ def _leave_out(
     mine = {row[0] for key, row in held.items() if key[0] not in still}
     sql = "SELECT content_hash, id FROM observations WHERE memory_session_id = ?"
     others = {digest for digest, row_id in conn.execute(sql, (session.memory_session_id,)) if row_id not in mine}
-    for key in [key for key, one in wanted.items() if one.values[13] in others]:
+    told = imported(conn, session.id, "observation")
+    for key in [key for key, one in wanted.items() if one.values[13] in others or key[0] in told]:
         del wanted[key]
+
+
+def imported(conn: sqlite3.Connection, session: int, kind: str) -> set[str]:
+    """The turns, parts or records of a session of which imported memories tell."""
+    sql = "SELECT turn_id FROM imported_memories WHERE session_db_id = ? AND kind = ? AND turn_id IS NOT NULL"
+    return {turn for (turn,) in conn.execute(sql, (session, kind))}
 
 
 def _observations(
@@ -281,7 +288,7 @@ def _index(conn: sqlite3.Connection, session: int, row_id: int, uuid: str | None
     values = dict(zip(_COLUMNS, found, strict=True))
     body = "\n".join(str(values[name]) for name in _INDEXED if values[name] not in (None, "[]"))
     conn.execute(
-        _INDEX,
+        INDEX,
         (
             row_id * 8 + OBSERVATION_CODE, "observation", uuid, session, values["project_key"],
             values["created_at_epoch"], values["type"], search_tokens(values["title"]), search_tokens(body),
@@ -324,7 +331,8 @@ def _links(conn: sqlite3.Connection, session: Header, wanted: Mapping[tuple[str,
 
 def _summaries(conn: sqlite3.Connection, session: Header, summaries: Sequence[Summary]) -> None:
     held = {row[0]: row[1:] for row in conn.execute(_HELD_SUMMARIES, (session.id,))}
-    wanted = {one.part: _summary_values(session, one) for one in summaries}
+    told = imported(conn, session.id, "summary")
+    wanted = {one.part: _summary_values(session, one) for one in summaries if str(one.part) not in told}
     for part in held.keys() - wanted.keys():
         remove(conn, "session_summaries", held[part][0])
     for part, values in sorted(wanted.items()):
@@ -341,7 +349,7 @@ def _summaries(conn: sqlite3.Connection, session: Header, summaries: Sequence[Su
             search_tokens("\n".join(text for text in (*values[4:9], values[10]) if text)),
         )
         about = (row_id * 8 + SUMMARY_CODE, "summary", None, session.id, session.project_key, values[13], None)
-        conn.execute(_INDEX, (*about, title, body))
+        conn.execute(INDEX, (*about, title, body))
 
 
 def _summary_values(session: Header, one: Summary) -> tuple[Any, ...]:
@@ -356,7 +364,8 @@ def _summary_values(session: Header, one: Summary) -> tuple[Any, ...]:
 def _work(conn: sqlite3.Connection, session: Header, items: Sequence[WorkItem]) -> None:
     """Entries are only ever added, but for those whose record turned out to be another's."""
     held = {row[0]: row[1:] for row in conn.execute(_HELD_WORK.format("g.session_db_id = ?"), (session.id,))}
-    wanted = {item.identity: _work_values(session, item) for item in items}
+    told = imported(conn, session.id, "work")
+    wanted = {item.identity: _work_values(session, item) for item in items if item.identity not in told}
     for identity in held.keys() - wanted.keys():
         conn.execute("DELETE FROM work_state_origins WHERE entry_id = ?", (held[identity][0],))
     held |= _work_taken_over(conn, session, [identity for identity in wanted if identity not in held])
@@ -417,4 +426,6 @@ def remove(conn: sqlite3.Connection, table: str, row_id: int) -> None:
         conn.execute("UPDATE tool_uses SET observation_id = NULL WHERE observation_id = ?", (row_id,))
         conn.execute("DELETE FROM observation_tool_uses WHERE observation_id = ?", (row_id,))
     conn.execute(f"DELETE FROM {origins} WHERE {column} = ?", (row_id,))
+    kind = column.removesuffix("_id")
+    conn.execute("DELETE FROM imported_memories WHERE kind = ? AND row_id = ?", (kind, row_id))
     conn.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))

@@ -33,7 +33,8 @@ class Messages:
 
     def put(self, context: Context, text: AssistantText, _: int) -> None:
         """Store one line of a message."""
-        if context.agent_id is None and context.time_source == "record":
+        told = not context.imported or context.session.borrowed
+        if told and context.agent_id is None and context.time_source == "record":
             note_model(context.session, text.model, context.time)
         if context.mode is SKIP:
             return
@@ -44,7 +45,8 @@ class Messages:
             follows = context.in_order and context.mode is NEW and row.terms == _terms(context)
             if not follows and self._placer.leads(context, row.record_uuid):
                 self._take_over(context, row)
-            self._merge_usage(row, text)
+            if not context.imported or row.index >= 0:
+                self._merge_usage(row, text)
             self._placer.filled.add(row.session)
         if text.text:
             self._put_text(context, row, text)

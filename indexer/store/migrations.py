@@ -15,6 +15,7 @@ from typing import NamedTuple
 from indexer.errors import CorruptDatabase, NewerDatabase
 
 _HERE = Path(__file__).parent
+_TABLES = ("schema.sql", "memory.sql", "model.sql", "imports.sql")
 _VERSION_COLUMNS = ["version", "name", "applied_at"]
 """Other programs have a table of that name too: claude-mem's begins with an id."""
 _HAS_OURS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ingest_files'"
@@ -34,14 +35,21 @@ def _base(_: sqlite3.Connection) -> str:
 
 def tables() -> str:
     """The statements that make the tables, and the indexes that writing needs."""
-    return "".join((_HERE / name).read_text(encoding="utf-8") for name in ("schema.sql", "memory.sql", "model.sql"))
+    return "".join((_HERE / name).read_text(encoding="utf-8") for name in _TABLES)
 
 
 def _fts(conn: sqlite3.Connection) -> str:
-    """The index takes in the texts that are there already: gathered without FTS5, or by a bulk load."""
+    """The index takes in the texts that are there already: gathered without FTS5, or by a bulk load.
+
+    Merging segments meanwhile costs 40 % more than leaving that to upkeep, which does it when idle."""
     if not has_fts5(conn):
         return ""
-    return (_HERE / "fts.sql").read_text(encoding="utf-8") + "INSERT INTO search_fts(search_fts) VALUES ('rebuild');"
+    return (
+        (_HERE / "fts.sql").read_text(encoding="utf-8")
+        + "INSERT INTO search_fts(search_fts, rank) VALUES ('automerge', 0);"
+        "INSERT INTO search_fts(search_fts) VALUES ('rebuild');"
+        "INSERT INTO search_fts(search_fts, rank) VALUES ('automerge', 4);"  # FTS5's default
+    )
 
 
 def _more_tables(_: sqlite3.Connection) -> str:
@@ -59,6 +67,12 @@ def _models(_: sqlite3.Connection) -> str:
     return (_HERE / "model.sql").read_text(encoding="utf-8")
 
 
+def _imports(_: sqlite3.Connection) -> str:
+    """The tables, and the name of this memory."""
+    name = "INSERT INTO device SELECT lower(hex(randomblob(8))) WHERE NOT EXISTS (SELECT 1 FROM device);"
+    return (_HERE / "imports.sql").read_text(encoding="utf-8") + name
+
+
 STEPS = (
     Step(1, "base tables", _base),
     Step(2, "full-text index", _fts),
@@ -67,6 +81,7 @@ STEPS = (
     Step(5, "what was forgotten", _more_tables),
     Step(6, "turns become memory", _memory),
     Step(7, "models", _models),
+    Step(8, "what came from elsewhere", _imports),
 )
 SCHEMA_VERSION = STEPS[-1].version
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from indexer.records import Entry
 from indexer.store.checkpoints import STALE, FileRow
-from indexer.store.membership import FORKED, INHERITED, OWNER, SIDECHAIN, Age, Member, Members
+from indexer.store.membership import FORKED, IMPORTED, INHERITED, OWNER, SIDECHAIN, Age, Member, Members
 from indexer.store.sessions import Session, Sessions
 
 
@@ -43,6 +43,7 @@ class Context(NamedTuple):
     number: int
     agent_id: str | None
     in_order: bool
+    imported: bool = False
 
 
 class Placer:
@@ -57,6 +58,8 @@ class Placer:
         """Files that hold the best copy of a record that has another owner still."""
         self.filled: set[int] = set()
         """Sessions whose rows another session's copies have added to."""
+        self.reclaimed: set[str] = set()
+        """Records known from an import alone, which a transcript has been found to hold."""
 
     def place(self, uuid: str, session: Session, file: FileRow, position: int, flags: int) -> tuple[Mode, bool]:
         """Note that the session holds the record, and decide what the record's rows should do.
@@ -115,6 +118,8 @@ class Placer:
         else:
             improved = self._standing(new, session.age) < self._standing(own, session.age)
         if better or improved:
+            if own.flags & IMPORTED and not new.flags & IMPORTED:
+                self.reclaimed.add(uuid)
             self._members.put(uuid, new._replace(flags=new.flags | own.flags & OWNER))
             session.renumber = True
         return improved
@@ -185,6 +190,6 @@ class Placer:
         return (*self._standing(first, mine), first.position) < (*self._standing(second, theirs), second.position)
 
 
-def _terms(member: Member) -> tuple[int, int]:
+def _terms(member: Member) -> tuple[int, int, int]:
     """On what terms a session holds a record, the better ones smaller."""
-    return member.flags & SIDECHAIN, member.flags & FORKED
+    return member.flags & IMPORTED, member.flags & SIDECHAIN, member.flags & FORKED

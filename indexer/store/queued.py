@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from indexer.records import QueueOperation
-from indexer.store.membership import OWNER
+from indexer.store.membership import IMPORTED, OWNER
 from indexer.store.sessions import Session, version_key
 from indexer.text import clean, content_hash, prompt_hash, search_tokens, unkeyed
 
@@ -84,7 +84,7 @@ class Queue:
     def _derive(self, session: Session, index_text: bool) -> int:
         twins = (
             "SELECT p.native_prompt_hash FROM session_records r JOIN user_prompts p ON p.native_prompt_id = r.uuid "
-            "WHERE r.session_db_id = ? AND r.uuid NOT LIKE 'queued:%'"
+            "WHERE r.session_db_id = ? AND r.uuid NOT LIKE 'queued:%' AND r.uuid NOT LIKE 'claude-mem:%'"
         )
         recorded = {digest for (digest,) in self._conn.execute(twins, (session.id,))}
         wanted: dict[str, _Found] = {}
@@ -121,7 +121,9 @@ class Queue:
 
     def _withdraw(self, session: Session, keep: set[str]) -> None:
         sql = (
-            "SELECT id, native_prompt_id FROM user_prompts WHERE session_db_id = ? AND native_prompt_id LIKE 'queued:%'"
+            "SELECT p.id, p.native_prompt_id FROM user_prompts p JOIN session_records r ON r.uuid = p.native_prompt_id "
+            "AND r.session_db_id = p.session_db_id WHERE p.session_db_id = ? AND p.native_prompt_id LIKE 'queued:%' "
+            f"AND NOT r.flags & {IMPORTED}"  # those came without the lines they were made of
         )
         stored = self._conn.execute(sql, (session.id,)).fetchall()
         gone = [(row_id, uuid) for row_id, uuid in stored if uuid not in keep]
@@ -135,7 +137,8 @@ class Queue:
     def _put(self, session: Session, uuid: str, found: _Found, index_text: bool) -> bool:
         place = self._conn.execute(
             "INSERT INTO session_records VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET file_id = excluded.file_id, "
-            "position = excluded.position WHERE file_id <> excluded.file_id OR position <> excluded.position "
+            "position = excluded.position, flags = excluded.flags "
+            "WHERE file_id <> excluded.file_id OR position <> excluded.position "
             "RETURNING 1",
             (uuid, session.id, found.file, found.position, OWNER),
         ).fetchone()

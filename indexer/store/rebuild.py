@@ -10,11 +10,13 @@ same things, and whatever is still missing follows: a rebuild never holds less t
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from indexer.errors import Busy, IndexerError
-from indexer.store.checkpoints import FileRow, by_id
+from indexer.store.checkpoints import IMPORTED, FileRow, by_id
+from indexer.store.connection import transaction
 
 _NATIVE = {
     "sdk_sessions": ("platform_source", "content_session_id"),
@@ -62,6 +64,16 @@ def fold_log(conn: sqlite3.Connection) -> None:
         raise Busy("another process has been reading the memory for a while", "try again when it has finished")
 
 
+@contextmanager
+def unjournaled(conn: sqlite3.Connection) -> Iterator[None]:
+    """A transaction over all rows: to undo it, SQLite would hold a copy of each page in memory (at 500 MB of
+    transcripts a third of the peak). Not undone when it fails: the caller throws the side file away."""
+    conn.execute("PRAGMA main.journal_mode = OFF")
+    with transaction(conn):
+        yield
+    conn.execute("PRAGMA main.journal_mode = MEMORY")
+
+
 # -- before reading ------------------------------------------------------------------------------------
 
 
@@ -83,7 +95,9 @@ def begin(conn: sqlite3.Connection, unread: Iterable[int], changed: Iterable[int
     )
     conn.executemany("UPDATE ingest_files SET generation = generation + 1 WHERE id = ?", [(each,) for each in changed])
     # What a lost file says counts less than what one at hand says; it was at hand when its rows were made.
-    conn.execute("UPDATE ingest_files SET status = 'active' WHERE status <> 'replaced'")
+    conn.execute(
+        f"UPDATE ingest_files SET status = 'active' WHERE status <> 'replaced' AND path NOT GLOB '{IMPORTED}*'"
+    )
     conn.execute("CREATE TEMP TABLE carried (uuid TEXT PRIMARY KEY) WITHOUT ROWID")
     conn.execute(
         "INSERT INTO temp.carried SELECT uuid FROM old.session_records "

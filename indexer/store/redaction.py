@@ -23,6 +23,7 @@ import orjson
 
 from indexer.failpoints import passing
 from indexer.store.bodies import capped, digest, dump, input_text, result_tokens
+from indexer.store.checkpoints import IMPORTED
 from indexer.store.connection import transaction
 from indexer.store.erasing import owed
 from indexer.store.turns import make_again
@@ -103,8 +104,9 @@ def adopt(conn: sqlite3.Connection, rules: str, *, again: bool = False) -> int:
 
 
 def _unread(conn: sqlite3.Connection) -> None:
-    conn.execute("UPDATE ingest_files SET parser_version = -1, size = -1")
-    conn.execute("INSERT OR IGNORE INTO stale_files SELECT id FROM ingest_files")
+    read = f"path NOT GLOB '{IMPORTED}*'"
+    conn.execute(f"UPDATE ingest_files SET parser_version = -1, size = -1 WHERE {read}")
+    conn.execute(f"INSERT OR IGNORE INTO stale_files SELECT id FROM ingest_files WHERE {read}")
 
 
 def reapply(conn: sqlite3.Connection, redactor: Redactor) -> Iterator[Counter[str]]:

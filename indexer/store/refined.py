@@ -18,10 +18,10 @@ _TURN = "SELECT hash, state, model, attempts, retry_at_epoch, amiss, made, sessi
 _UNSETTLED = """
 FROM compress_marks c JOIN sdk_sessions s ON s.id = c.session_db_id
 LEFT JOIN model_sessions m ON m.session_db_id = c.session_db_id
-WHERE c.revision = c.done AND c.seen IS NOT NULL AND c.error IS NULL
+WHERE c.seen IS NOT NULL AND c.error IS NULL
   AND (m.seen IS NOT c.seen OR m.model IS NOT :model) AND (:since IS NULL OR s.last_at_epoch >= :since)
 """
-UNSETTLED = f"SELECT c.session_db_id {_UNSETTLED} ORDER BY s.last_at_epoch DESC, s.id"
+UNSETTLED = f"SELECT c.session_db_id {_UNSETTLED}  AND c.revision = c.done ORDER BY s.last_at_epoch DESC, s.id"
 WAITING = f"""
 SELECT count(*) {_UNSETTLED.replace("WHERE", "JOIN user_prompts p ON p.session_db_id = s.id WHERE", 1)}
   AND p.prompt_kind = 'prompt' AND NOT p.is_private AND (:since IS NULL OR p.created_at_epoch >= :since)
@@ -158,7 +158,8 @@ def settle(conn: Connection, session: int, model: str) -> None:
 
 
 def waiting(conn: Connection, model: str, since: int | None = None) -> int:
-    """About how many turns have not been put to the model: prompts of sessions that are not settled."""
+    """About how many turns have not been put to the model: prompts of sessions that are not settled, also while
+    rules are about to take an answer in."""
     return int(conn.execute(WAITING, {"model": model, "since": since}).fetchone()[0])
 
 

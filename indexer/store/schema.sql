@@ -120,6 +120,7 @@ CREATE INDEX IF NOT EXISTS idx_session_files_file ON session_files(file_id);
 -- flags: 1 = written by a sub-agent (side chain), 2 = a copy that names its origin (forkedFrom),
 -- 4 = the owner: this session's own columns stand in the record's rows. Exactly one member owns.
 -- 8 = became the owner when the one before was forgotten, and has not been read again since.
+-- 16 = known from an import alone: any other copy is better.
 CREATE TABLE IF NOT EXISTS session_records (
   uuid TEXT NOT NULL,
   session_db_id INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,

@@ -10,13 +10,13 @@ file's before a sub-agent's, a directory that fits the transcript's folder befor
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from indexer.project import Evidence, Resolution, evidence
 from indexer.records import Entry, PromptKind, Title
-from indexer.store.checkpoints import FileRow
+from indexer.store.checkpoints import IMPORTED, FileRow
 from indexer.store.membership import Age
 from indexer.store.turns import touch
 
@@ -35,6 +35,20 @@ _ENDS_PRIVATE = (
     "SELECT 1 FROM user_prompts p CROSS JOIN session_records r ON r.uuid = p.native_prompt_id "
     "WHERE p.is_private AND p.prompt_kind = 'prompt' AND r.session_db_id = ? AND p.prompt_number = ?"
 )
+
+
+BORROWED = f"""
+SELECT coalesce(min(f.path GLOB '{IMPORTED}*'), 0) FROM session_files x JOIN ingest_files f ON f.id = x.file_id
+WHERE x.session_db_id = ?
+"""
+_AGE = f"""
+SELECT f.path GLOB '{IMPORTED}*' AS imported, x.is_agent, min(x.first_epoch) FROM session_files x
+JOIN ingest_files f ON f.id = x.file_id WHERE x.session_db_id = ? GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1
+"""
+UNTITLED = f"""
+UPDATE session_files SET custom_title = NULL, ai_title = NULL WHERE session_db_id = ?
+AND file_id IN (SELECT id FROM ingest_files WHERE path GLOB '{IMPORTED}*')
+"""
 
 
 @dataclass(slots=True)
@@ -77,8 +91,18 @@ class Session:
     stored: bool = False
     private: bool = False
     """Its latest prompt is wholly private: what follows it is not stored (private.py)."""
+    borrowed: bool | None = None
+    """Known from imports alone: what they say of it counts until a transcript is read. None: not known yet."""
     agent_calls: frozenset[str] = frozenset()
     """Calls that are known to have spawned a sub-agent."""
+
+    def reclaim(self) -> None:
+        """Its first transcript is being read: that says all there is to say of it."""
+        self.borrowed, self.moved_project = False, bool(self.project_key)
+        self.started = self.last = None
+        self.project_rank, self.project_file_id, self.cwd, self.git_branch = -1, None, None, None
+        self.client_version = self.forked_from = self.custom_title = self.ai_title = None
+        self.observed_model = self.observed_model_epoch = None
 
 
 @dataclass(slots=True)
@@ -164,6 +188,8 @@ class Sessions:
         self._conn, self._platform, self._resolve = conn, platform, resolve
         self._held: dict[str, Session] = {}
         self._left: set[str] = set()
+        self.given: Mapping[str, Resolution] = {}
+        """Projects of sessions that an import names, by content session id."""
 
     def __getitem__(self, content_session_id: str) -> Session:
         return self._held[content_session_id]
@@ -202,11 +228,24 @@ class Sessions:
         for content_session_id, fact in facts.items():
             session = self.get(content_session_id)
             self._age(session, file, fact, from_start)
+            if not self._speaks(session, file):
+                continue
             self._times(session, fact)
             self._project(session, file, fact)
             session.client_version = _newer(session.client_version, fact.version)
             if fact.forked_from is not None:  # of two, the smaller id, in any order of reading
                 session.forked_from = min(session.forked_from or fact.forked_from, fact.forked_from)
+
+    def _speaks(self, session: Session, file: FileRow) -> bool:
+        """Whether what a file says of a session counts: an import's does only while there is nothing else."""
+        if session.borrowed is None:
+            session.borrowed = file.imported
+        elif session.borrowed and not file.imported:
+            self._left.add(session.project_key)
+            session.reclaim()
+            self._conn.execute("UPDATE sdk_sessions SET ai_title = NULL WHERE id = ?", (session.id,))
+            self._conn.execute(UNTITLED, (session.id,))
+        return session.borrowed or not file.imported
 
     def _load(self, content_session_id: str) -> Session:
         sql = f"SELECT {_COLUMNS} FROM sdk_sessions WHERE platform_source = ? AND content_session_id = ?"
@@ -222,6 +261,7 @@ class Sessions:
             row_id, _, rank, epoch, *rest = found
             session = Session(row_id, content_session_id, Age(content_session_id, rank, epoch), *rest)
             session.tail, session.stored = self._tails(row_id), True
+            session.borrowed = bool(self._conn.execute(BORROWED, (row_id,)).fetchone()[0])
             calls = "SELECT tool_use_id FROM session_agents WHERE session_db_id = ? AND tool_use_id IS NOT NULL"
             session.private = bool(self._conn.execute(_ENDS_PRIVATE, (row_id, session.prompt_counter)).fetchone())
             session.agent_calls = frozenset(call for (call,) in self._conn.execute(calls, (row_id,)))
@@ -253,11 +293,7 @@ class Sessions:
         if not file.is_agent:
             session.tail.setdefault(file.id, 0)
             session.renumber = session.renumber or len(session.tail) > 1
-        sql = (
-            "SELECT is_agent, min(first_epoch) FROM session_files WHERE session_db_id = ? "
-            "GROUP BY is_agent ORDER BY is_agent LIMIT 1"
-        )
-        rank, epoch = self._conn.execute(sql, (session.id,)).fetchone()
+        _, rank, epoch = self._conn.execute(_AGE, (session.id,)).fetchone()
         if (rank, epoch) != (session.age.origin_rank, session.age.origin_epoch):
             session.aged = session.stored
             session.age.origin_rank, session.age.origin_epoch = rank, epoch
@@ -276,7 +312,7 @@ class Sessions:
         rank = found.rank * 2 + (not file.is_agent)
         if rank < session.project_rank or (rank == session.project_rank and not self._earlier(session, file)):
             return
-        resolution = self._remembered(found.cwd, file.folder)
+        resolution = self.given.get(session.content_session_id) or self._remembered(found.cwd, file.folder)
         if session.project_rank >= 0:
             session.moved_project = True
             self._left.add(session.project_key)

@@ -17,12 +17,16 @@ from typing import Literal, TypeAlias
 from indexer import keyfile
 from indexer.errors import IndexerError
 from indexer.store.membership import in_chunks
+from indexer.text import prompt_hash
 
-Kind: TypeAlias = Literal["session", "record", "queued", "file", "check", "excluded"]
-"""queued: time and text of a line of the prompt queue, which has no id. file: a path."""
+Kind: TypeAlias = Literal["session", "record", "queued", "file", "check", "excluded", "memory", "prompt", "call"]
+"""queued: time and text of a line of the prompt queue, which has no id. file: a path. memory: identity of an
+imported one. prompt, call: how claude-mem would name a record that was forgotten by itself."""
 
 VEIL = "forgotten:"
 """Begins the stored path of a file that holds nothing but what was forgotten: the rest is its hash."""
+LONGEST = 3_999
+"""Characters of a prompt that claude-mem keeps in any case."""
 _BYTES = 16
 _MEMORY_ONLY = b"a database without a file keeps no secret"
 
@@ -83,6 +87,11 @@ class Tombstones:
 def queued(time: int | None, text: str | None) -> str:
     """What tells a line of the prompt queue from others, wherever it is repeated."""
     return f"{time} {text}"
+
+
+def foreign_prompt(session: str, text: str) -> str:
+    """What tells a prompt from others where it has no id: its session, and how it begins."""
+    return f"{session} {prompt_hash(text.strip()[:LONGEST])}"
 
 
 def carry_over(old: sqlite3.Connection, new: sqlite3.Connection) -> None:

@@ -11,6 +11,7 @@ from indexer.store.bodies import capped, digest, dump, input_text, result_tokens
 from indexer.store.membership import in_chunks
 from indexer.store.placing import FILL, SKIP, WIN, Context, Placer
 from indexer.store.rows import TOOL_CODE, Rows, ToolRow
+from indexer.store.twins import FOREIGN
 from indexer.store.weak_calls import WeakCalls, weak_id
 from indexer.text import clean, search_tokens, storable, unkeyed_data
 
@@ -64,8 +65,9 @@ class Tools:
             self._insert(context, tool)
             return
         if self._placer.leads(context, row.record_uuid):
+            refresh = self._rows.refresh or row.record_uuid.startswith(FOREIGN)
             self._take_over(context, row)
-            if self._rows.refresh and row.index < 0:
+            if refresh and row.index < 0:
                 self._renew(row, tool)
         else:
             sql = "UPDATE tool_uses SET cwd = ? WHERE id = ? AND cwd IS NULL"

@@ -85,7 +85,10 @@ WHERE x.session_db_id = ?
 _SESSION = """
 SELECT s.id, s.content_session_id, s.memory_session_id, s.project, s.project_key, s.platform_source,
        CASE WHEN s.last_at_epoch IS NULL THEN 'completed' ELSE s.status END, -- no clock can tell when it went quiet
-       coalesce(s.cwd, ''), coalesce(s.user_prompt, ''), m.revision, m.done, m.seen, m.compressor, m.last_turn
+       coalesce(s.cwd, ''), coalesce(s.user_prompt, ''), m.revision, m.done, m.seen, m.compressor, m.last_turn,
+       (SELECT count(*) || ':' || coalesce(sum(i.row_id), 0) || ':' || coalesce((SELECT min(f.path GLOB 'import:*')
+          FROM session_files x JOIN ingest_files f ON f.id = x.file_id WHERE x.session_db_id = s.id), 0)
+        FROM imported_memories i WHERE i.session_db_id = s.id)
 FROM sdk_sessions s JOIN compress_marks m ON m.session_db_id = s.id WHERE s.id = ?
 """
 _OBSERVERS = (
@@ -121,6 +124,13 @@ class Header(NamedTuple):
     seen: str | None
     compressor: str | None
     last_turn: str | None
+    imported: str = "0:0:0"
+    """Its imported memories: how many, the sum of their row ids, and 1 if there is no transcript of it."""
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether nothing of it is ours: somebody else has made its memory, from more than was imported."""
+        return self.imported.endswith(":1") and not self.imported.startswith("0:")
 
     @property
     def observes(self) -> bool:
@@ -330,6 +340,8 @@ class _Reader:
             session.memory_session_id,
             session.observes,
         ]
+        if session.imported != "0:0:0":
+            parts.append(session.imported)
         for number in done:
             prompt = self._prompts.get(number)
             parts.append((number, prompt and tuple(prompt[:5])))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from indexer.store import duplicates
+from indexer.store import duplicates, imports
 from indexer.store.memories import remove
+from indexer.store.tombstones import Tombstones
 
 _MADE = (
     ("observations", "observation_origins", "observation_id"),
@@ -19,8 +20,9 @@ _MADE = (
 
 
 def unmake(conn: sqlite3.Connection, sessions: Iterable[int]) -> None:
-    """Forget what was made of these sessions (row ids), and have them compressed again. What was imported
-    stays. In the caller's transaction."""
+    """Forget what was made of these sessions (row ids), and have them compressed again. What was imported goes
+    too where it tells of a turn, and does not come back; what no turn is known of stays. In the caller's
+    transaction."""
     keys: set[str] = set()
     for session in sessions:
         of_session = "(SELECT observation_id FROM observation_origins WHERE session_db_id = ?)"
@@ -37,5 +39,7 @@ def unmake(conn: sqlite3.Connection, sessions: Iterable[int]) -> None:
         conn.executemany("DELETE FROM work_state_entries WHERE id = ?", entries)
         conn.execute("DELETE FROM model_turns WHERE session_db_id = ?", (session,))
         conn.execute("DELETE FROM model_sessions WHERE session_db_id = ?", (session,))
+        told = imports.drop_told(conn, session, whole=False)
+        Tombstones(conn).bury("memory", told)
         conn.execute("UPDATE compress_marks SET done = -1, seen = NULL WHERE session_db_id = ?", (session,))
     duplicates.settle(conn, keys)

@@ -8,10 +8,11 @@ comes what depends on several records: numbers, queued prompts, titles. Nothing 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from indexer.exclude import Exclusion
+from indexer.project import Resolution
 from indexer.records import (
     AgentLink,
     AssistantText,
@@ -29,7 +30,7 @@ from indexer.records import (
 from indexer.store import numbering, private
 from indexer.store.checkpoints import FileRow, read_again, restart, save
 from indexer.store.exclusions import Exclusions
-from indexer.store.membership import FORKED, SIDECHAIN, Members, shared_by
+from indexer.store.membership import FORKED, IMPORTED, SIDECHAIN, Members, shared_by
 from indexer.store.messages import Messages
 from indexer.store.placing import NEW, WIN, Context, Placer
 from indexer.store.prompts import Prompts
@@ -40,6 +41,7 @@ from indexer.store.sessions import TITLE_LENGTH, Facts, Resolve, Session, Sessio
 from indexer.store.tools import Tools
 from indexer.store.turn_events import TurnEvents
 from indexer.store.turns import touch
+from indexer.store.twins import Twins
 
 NOTHING_EXCLUDED = Exclusion()
 Times: TypeAlias = list[tuple[int | None, str]]
@@ -84,15 +86,17 @@ class Writer:
         *,
         index_text: bool = True,
         exclusion: Exclusion = NOTHING_EXCLUDED,
+        given: Mapping[str, Resolution] | None = None,
     ) -> None:
         self._conn = conn
         self._exclusions = Exclusions(conn, exclusion)
         self._refusals = Refusals(conn)
         self._sessions = Sessions(conn, platform, resolve)
+        self._sessions.given = given or {}
         self._members = Members(conn)
         self._rows = Rows(conn, index_text)
         self._placer = Placer(conn, self._sessions, self._members)
-        self._queue = Queue(conn)
+        self._queue, self._twins = Queue(conn), Twins(conn)
         self._prompts = Prompts(conn, self._rows, self._queue)
         self._messages = Messages(conn, self._rows, self._placer)
         self._tools = Tools(conn, self._rows, self._placer, platform)
@@ -274,7 +278,7 @@ class Writer:
         if session_id is None:
             return None
         session, agent = self._sessions[session_id], None
-        flags = FORKED if entry.forked_from else 0
+        flags = (FORKED if entry.forked_from else 0) | (IMPORTED if turn.file.imported else 0)
         if entry.sidechain or turn.file.agent_id is not None:
             flags |= SIDECHAIN
             agent = entry.agent_id or turn.file.agent_id or numbering.INLINE_AGENT
@@ -284,11 +288,12 @@ class Writer:
             mode, in_order = self._placer.place(uuid, session, turn.file, position, flags)
             if self._stale and mode is not NEW and self._placer.owns(session, uuid, (turn.file.id, position)):
                 mode = WIN  # redacted by other rules now: it says again what it says
+            self._rows.refresh = self._stale or uuid in self._placer.reclaimed
         else:
             mode, in_order = NEW, self._placer.place_new(uuid, session, turn.file, position, flags)
         number = session.prompt_counter
         # Context(...) goes through a Python-level __new__, once a record.
-        values = (mode, entry, uuid, session, position, time, time_source, number, agent, in_order)
+        values = (mode, entry, uuid, session, position, time, time_source, number, agent, in_order, turn.file.imported)
         return tuple.__new__(Context, values)
 
     def _aside(self, turn: Turn, placed: Placed, record: Record) -> bool:
@@ -371,6 +376,7 @@ class Writer:
         self._sessions.disturb(self._placer.disturbed | self._queue.store())
         sessions = self._sessions.all()
         self._prompts.new += self._queue.settle(sessions, self._rows.index_text)
+        self._twins.settle(sessions)
         for session in sessions:
             if session.aged:
                 self._rivals(session, files)

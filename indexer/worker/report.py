@@ -15,6 +15,7 @@ from indexer.store import embeddable
 from indexer.store.reads import reading
 from indexer.store.vectors import Vectors, folder
 from indexer.sync import Sync
+from indexer.text import many
 
 NAMED = 10
 """Differences that are named, of each kind and model."""
@@ -83,7 +84,9 @@ def progress(sync: Sync) -> str:
             rows = sync.vectors.rows()
             done = rows - sync.vectors.coverage_waiting(arm.spec.model)
             # Never 100: it is not whole before every row was looked at.
-            return f"{min(99, 100 * done // rows)} % of {rows:,} rows have vectors of {arm.spec.arm}" if rows else ""
+            have = "has" if rows == 1 else "have"
+            share = f"{min(99, 100 * done // rows)} % of {many(rows, 'row')}" if rows else ""
+            return f"{share} {have} vectors of {arm.spec.arm}" if rows else ""
     return ""
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from indexer import events
 from indexer.errors import Busy, IndexerError
-from indexer.store.connection import prepare_home
+from indexer.store.connection import prepare_home, use_scratch
 from indexer.store.vectors import Vectors, at_rest, folder
 from indexer.sync import Arm, Sync
 from indexer.worker import wire
@@ -51,6 +51,7 @@ class Lock:
     def __init__(self, home: Path) -> None:
         prepare_home(home)
         prepare_home(folder(home))
+        use_scratch(home)
         self._fd = os.open(
             folder(home) / wire.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600
         )

@@ -83,7 +83,7 @@ def test_the_codes_are_those_that_were_promised() -> None:
 def test_a_usage_error_is_2_and_json_when_asked(call: Any) -> None:
     answer = call("nonsense", "--json")
     assert (answer.code, answer.json["error"]["kind"], answer.err) == (2, "usage", "")
-    assert call("nonsense").err.startswith("error: argument COMMAND: invalid choice: 'nonsense'")
+    assert call("nonsense").err.startswith("error: there is no command 'nonsense'")
 
 
 def test_no_command_is_a_usage_error(call: Any) -> None:
@@ -264,3 +264,21 @@ def test_what_a_full_disk_is_called(home: Path, capsys: Any, monkeypatch: pytest
     monkeypatch.setattr(sys, "stdout", FullDisk())
     assert main(["projects", "--home", str(home)]) == 1
     assert capsys.readouterr().err == "error: No space left on device\n"
+
+
+# --- variables that nobody reads
+
+
+def test_a_variable_that_nobody_reads_is_said_once(call: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_DEBG", "1")
+    answer = call("search", "timeout", "--home", str(home), "--json")
+    assert answer.err.splitlines()[0] == (
+        "note: nothing reads the environment variable TRANSCRIPT_INDEXER_DEBG; did you mean TRANSCRIPT_INDEXER_DEBUG?"
+    )
+    assert (answer.err.count("DEBG"), answer.json["schema_version"]) == (1, 1)
+
+
+def test_a_hook_says_nothing_of_it(call: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_FROBNICATE", "1")
+    monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
+    assert "FROBNICATE" not in call("hook", "session-start", "--home", str(home)).err

@@ -20,6 +20,7 @@ def test_the_commands() -> None:
         *("observations", "summary", "work", "context", "compress"),
         *("dedup candidates", "dedup accept", "dedup dismiss", "dedup scan"),
         *("timeline", "similar", "by-file", "by-type", "by-concept"),
+        *("help", "web", "import"),
         *("vectors status", "vectors sync", "vectors rebuild", "vectors serve"),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from indexer import app
-from indexer.doctor import Finding
+from indexer.finding import Finding
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *findings: Finding) -> None:

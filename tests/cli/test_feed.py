@@ -270,6 +270,29 @@ def test_watching_beside_another_writer_is_4(call: Any, root: Path, home: Path) 
 
 
 def test_a_root_without_transcripts_is_said(call: Any, tmp_path: Path) -> None:
-    answer = call("rescan", "--root", str(tmp_path / "nowhere"), "--home", str(tmp_path / "memory"))
+    (tmp_path / "empty").mkdir()
+    answer = call("rescan", "--root", str(tmp_path / "empty"), "--home", str(tmp_path / "memory"))
     assert answer.code == 0
-    assert f"there are no transcripts in {tmp_path}/nowhere" in answer.err
+    assert f"there are no transcripts in {tmp_path}/empty" in answer.err
+
+
+@pytest.mark.parametrize("more", [[], ["--rebuild"]])
+def test_a_root_that_is_not_there_changes_nothing(call: Any, home: Path, tmp_path: Path, more: list[str]) -> None:
+    before = {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()}
+    answer = call("rescan", "--root", str(tmp_path / "nowhere"), "--home", str(home), *more)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.startswith(f"error: there is no folder {tmp_path}/nowhere\nhint: nothing was read")
+    assert {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()} == before
+
+
+def test_a_root_that_is_not_there_makes_no_memory(call: Any, tmp_path: Path) -> None:
+    call("rescan", "--root", str(tmp_path / "nowhere"), "--home", str(tmp_path / "memory"))
+    assert not (tmp_path / "memory").exists()
+
+
+def test_of_several_roots_those_that_are_there_are_read(call: Any, root: Path, tmp_path: Path) -> None:
+    given = ("--root", str(root), "--root", str(tmp_path / "nowhere"), "--home", str(tmp_path / "new"))
+    answer = call("rescan", *given)
+    assert answer.code == 1
+    assert f"not read: {tmp_path}/nowhere: there is no such folder" in answer.out
+    assert "the memory holds 1 session, 1 prompt" in answer.out

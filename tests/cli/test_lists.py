@@ -157,7 +157,7 @@ def test_explain_means_the_folder_one_is_in(call: Any, tmp_path: Path, monkeypat
     assert call("project", "explain").out.splitlines()[0] == str(tmp_path)
 
 
-@pytest.mark.parametrize("path", ["~nobody-of-this-name", "", "a\x00b", "\udcff", "/" + "x" * 5000])
+@pytest.mark.parametrize("path", ["~nobody-of-this-name", "a\x00b", "\udcff", "/" + "x" * 5000])
 def test_explain_takes_any_path(call: Any, path: str) -> None:
     assert call("project", "explain", "--json", "--", path).code == 0
 

@@ -18,7 +18,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The homes that were served, by a module in place of the server."""
     homes: list[Path] = []
     fake = ModuleType("indexer.mcp_server")
-    fake.serve = lambda settings: homes.append(settings.home)  # type: ignore[attr-defined]
+    fake.serve = lambda settings, wire: homes.append(settings.home)  # type: ignore[attr-defined]
     fake.serve_http = lambda *given: homes.append(given[0].home / str(given[1]) / given[2])  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "indexer.mcp_server", fake)
     return homes
@@ -62,10 +62,11 @@ def test_a_file_without_a_token_lets_nobody_in(call: Any, served: list[Path], tm
 
 
 def test_the_wire_is_kept_from_what_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    with wire_kept():
+    with wire_kept() as wire:
         os.write(1, b"noise\n")
+        os.write(wire, b"said\n")
     os.write(1, b"wire\n")
-    assert capfd.readouterr() == ("wire\n", "noise\n")
+    assert capfd.readouterr() == ("said\nwire\n", "noise\n")
 
 
 def test_the_wire_is_back_after_an_error(capfd: pytest.CaptureFixture[str]) -> None:

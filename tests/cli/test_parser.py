@@ -142,8 +142,8 @@ def test_explain_means_here_unless_told() -> None:
     ("given", "message", "hint"),
     [
         ("", "a command is missing", "transcript-indexer --help"),
-        ("serch x", "invalid choice: 'serch'", "did you mean search?"),
-        ("zzz", "invalid choice: 'zzz'", "--help"),
+        ("serch x", "there is no command 'serch'", "did you mean search?"),
+        ("zzz", "there is no command 'zzz'", "--help"),
         ("show", "required: ID", "show --help"),
         ("show a b", "not understood: b", "show --help"),
         ("status --jsn", "not understood: --jsn", "status --help"),
@@ -196,3 +196,51 @@ def test_options_before_the_command(given: str, message: str, hint: str) -> None
         parse(given.split())
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+# --- nothing given
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("value", ["", "  "])
+def test_an_argument_that_is_empty_is_named_as_the_help_names_it(command: str, value: str) -> None:
+    for action in COMMANDS[command]._actions:
+        takes_text = action.nargs is None and action.type is None and not action.choices and action.const is None
+        if not takes_text or action.dest.startswith(("home", "roots")):
+            continue
+        given = argv(command)
+        if action.option_strings:
+            given, label = [*given, action.option_strings[0], value], ""
+        else:
+            given[len(command.split())], label = value, str(action.metavar)
+        with pytest.raises(UsageError) as raised:
+            parse(given)
+        said = raised.value.message
+        # Of options that exclude each other, argparse speaks first.
+        assert said == f"{label or action.option_strings[0]} is empty" or "not allowed with argument" in said
+
+
+def test_a_search_without_words_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse(["search", ""]).words == [""]
+
+
+@pytest.mark.parametrize("option", ["--limit", "--offset", "--group", "--mode"])
+def test_an_option_that_a_command_lacks_is_not_hinted_at(option: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(["timeline", "x", option, "3"])
+    assert option not in raised.value.hint
+
+
+def test_a_misspelt_option_is_answered_with_one_that_the_command_has() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(["timeline", "x", "--befor", "3"])
+    assert raised.value.hint == "did you mean --before?"
+
+
+def test_a_word_that_is_no_command_is_not_answered_with_all_of_them() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(["serach"])
+    assert (raised.value.message, raised.value.hint) == ("there is no command 'serach'", "did you mean search?")
+    with pytest.raises(UsageError) as raised:
+        parse(["search", "x", "--mode", "lexicl"])
+    assert ("choose from" in raised.value.message, raised.value.hint) == (True, "did you mean lexical?")

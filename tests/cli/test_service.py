@@ -167,3 +167,31 @@ def test_a_log_that_cannot_be_had_is_said(fake: FakeManager, call: Any) -> None:
     (fake.folder / "journalctl").unlink()
     answer = call("service", "logs")
     assert (answer.code, "there is no journalctl here" in answer.err) == (1, True)
+
+
+def test_a_dry_run_says_that_an_installation_would_be_refused(fake: FakeManager, call: Any, unit: Path) -> None:
+    tried, dry = call("service", "install"), call("service", "install", "--dry-run")
+    refusal = tried.err.splitlines()[0].removeprefix("error: ")
+    assert (tried.code, dry.code) == (2, 0)
+    assert f"would be refused: {refusal}" in dry.err
+    assert (f"would not write {unit}" in dry.err, "would write" in dry.err) == (True, False)
+    assert call("service", "install", "--dry-run", "--json").json["refused"] == refusal
+
+
+def test_a_dry_run_of_what_would_be_installed_says_so(fake: FakeManager, call: Any, program: str, unit: Path) -> None:
+    answer = call("service", "install", "--dry-run")
+    assert (answer.err.splitlines(), answer.code) == ([f"would write {unit}"], 0)
+
+
+def test_a_setting_that_needs_the_network_gets_it(
+    fake: FakeManager, call: Any, program: str, unit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop_in = unit.with_name("transcript-indexer.service.d") / "network.conf"
+    monkeypatch.setenv("TRANSCRIPT_INDEXER_METRICS_PORT", "9464")
+    assert f"would write {drop_in}" in call("service", "install", "--dry-run").err
+    fake.answer("show", RUNNING)
+    assert call("service", "install").code == 0
+    assert "AF_INET" in drop_in.read_text()
+    monkeypatch.delenv("TRANSCRIPT_INDEXER_METRICS_PORT")
+    call("service", "install")
+    assert not drop_in.exists()

@@ -41,6 +41,16 @@ def test_a_prompt_for_programs(ask: Any) -> None:
         "source": {"file": "/home/dev/.claude/projects/shop/1.jsonl", "line": 1},
         "prompt": {"id": "prompt:1", "number": 1, "text": "Why does the auth timeout fire early?"},
         "content": {"text": "Why does the auth timeout fire early?", "private": False, "queued": False},
+        "origin": None,
+    }
+
+
+def test_what_was_imported_says_from_where(ask: Any) -> None:
+    lines = [" ".join(line.split()) for line in ask("show", "observation:2").out.splitlines()]
+    assert "imported from claude-mem (observation:7)" in lines
+    assert ask("show", "prompt:6", "--json").json["item"]["origin"] == {
+        "origin_device_id": "claude-mem",
+        "origin_local_id": "user_prompts:4",
     }
 
 
@@ -170,7 +180,7 @@ def test_what_is_not_there_is_not_found(ask: Any, name: str) -> None:
     assert name in answer.json["error"]["message"]
 
 
-@pytest.mark.parametrize("name", ["nonsense", "session:zzz", "session:", "", "magic:1", "%", "\udcff"])
+@pytest.mark.parametrize("name", ["nonsense", "session:zzz", "session:", "magic:1", "%", "\udcff"])
 def test_an_unknown_session_is_not_found(ask: Any, name: str) -> None:
     answer = ask("show", name)
     assert (answer.code, answer.out) == (1, "")

@@ -32,13 +32,21 @@ def test_how_far_vectors_are(ask: Any) -> None:
     state = ask("status", "--json").json["vectors"]
     assert (state["taken_in"], state["worker"], state["trouble"]) == (4, False, None)
     assert (state["arms"][0]["documents"], state["arms"][0]["vectors"]) == (4, 1)
-    assert "use 25 % · minilm 100 %" in ask("status").out
+    assert "use 25 % · minilm 0 %" in ask("status").out
 
 
 def test_before_there_are_vectors(ask: Any) -> None:
     state = ask("status", "--json").json["vectors"]
     assert (state["taken_in"], state["arms"]) == (0, [])
     assert "rows not taken in yet · no worker running" in ask("status").out
+
+
+def test_models_of_which_nothing_is_taken_in_have_no_share(ask: Any, home: Path) -> None:
+    open_store(home).close()
+    made = open_store(home)
+    made.add_model(app.spec("use").model, "use")
+    made.close()
+    assert "use 0 % · minilm 0 % · " in ask("status").out
 
 
 def test_vectors_that_are_switched_off(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,12 +166,13 @@ def test_what_has_grown_since_is_counted_now(ask: Any, edit: Any, tmp_path: Path
     shrunk.write_bytes(b"x" * 40)
     edit("UPDATE ingest_files SET path = ? WHERE id = 1", str(grown))
     edit("UPDATE ingest_files SET path = ? WHERE id = 3", str(shrunk))
-    assert ask("status", "--json").json["behind"] == {"files": 2, "bytes": 50 + 40}
-    assert "90 B · 2 files" in ask("status").out
+    behind = ask("status", "--json").json["behind"]
+    assert (behind["files"], behind["bytes"], behind["oldest_seconds"] < 60) == (2, 50 + 40, True)
+    assert "90 B · 2 files · the oldest for " in ask("status").out
 
 
 def test_files_that_are_not_there_are_not_behind(ask: Any) -> None:
-    assert ask("status", "--json").json["behind"] == {"files": 0, "bytes": 0}
+    assert ask("status", "--json").json["behind"] == {"files": 0, "bytes": 0, "oldest_seconds": None}
     assert "nothing" in ask("status").out
 
 
@@ -182,12 +191,15 @@ def writer(home: Path) -> Iterator[WriterLock]:
     lock.release()
 
 
-SAID = {
+SAID: dict[str, Any] = {
     "mode": "polling",
     "reason": "no watches left\x1b[2J",
     "remedy": "raise fs.inotify.max_user_watches",
     "lag_bytes": 2048,
     "pending_files": 2,
+    "eta_seconds": 12.5,
+    "progress_at": 1795168700000,
+    "troubles": [{"event": "stalled", "level": "warning", "what": "busy", "seconds": 2, "at": 1795168700000}],
     "updated_at": 1795168800000,
     "pid": os.getpid(),
 }
@@ -199,13 +211,16 @@ def test_a_running_service_is_shown_with_what_it_says(ask: Any, clean: Any, home
     answer = ask("status", "--json").json
     assert answer["writer"] == {"running": True, "pid": os.getpid()}
     expected = {name: value for name, value in SAID.items() if name != "pid"}
-    assert answer["watcher"] == expected | {"updated_at": "2026-11-20T10:00:00.000Z"}
+    at = "2026-11-20T09:58:20.000Z"
+    times = {"updated_at": "2026-11-20T10:00:00.000Z", "progress_at": at}
+    assert answer["watcher"] == expected | times | {"troubles": [SAID["troubles"][0] | {"at": at}]}
     out = ask("status").out
     clean(out)
     assert f"running, pid {os.getpid()}" in out
     assert "polling · 2.0 kB behind · as of 2026-11-20 10:00 UTC" in out
     lines = [line.split("  ", 1) for line in out.splitlines()]
     told = {line[0]: line[1].strip() for line in lines if len(line) > 1}
+    assert told["last errors"] == "stalled: busy (2026-11-20 09:58 UTC)"
     assert (told["trouble"], told["what to do"]) == ("no watches left", "raise fs.inotify.max_user_watches")
 
 
@@ -272,3 +287,39 @@ def test_watching_in_a_terminal_begins_at_its_top(
 
 def test_a_wait_of_nothing_is_refused(ask: Any) -> None:
     assert ask("status", "--watch", "0").code == 2
+
+
+# --- health and what to do next
+
+
+def test_the_health_stands_first_and_the_next_commands_last(ask: Any, home: Path) -> None:
+    lines = ask("status").out.splitlines()
+    assert lines[0].split("  ", 1)[1].strip().startswith("unwatched: nothing keeps it up to date")
+    following = lines[lines.index("next") + 1 :]
+    assert following[:2] == [
+        "  nothing keeps it up to date",
+        f"    transcript-indexer service install --home {home}",
+    ]
+    assert f"    transcript-indexer status --dead-letters 3 --home {home}" in following
+
+
+def test_the_same_for_programs_and_health(ask: Any) -> None:
+    answer = ask("status", "--json").json
+    assert answer["health"]["state"] == "unwatched"
+    assert answer["next"][0]["command"].startswith("transcript-indexer service install --home")
+    assert {one["about"] for one in answer["next"]} >= {
+        "service-unwatched",
+        "unreadable",
+        "dead-letters",
+        "to-compress",
+    }
+    assert all(one["message"] and one["command"] for one in answer["next"])
+
+
+def test_the_budget_is_told_where_nothing_is_spent(ask: Any) -> None:
+    assert "no token spent" in ask("status").out
+
+
+def test_what_was_imported_is_counted_by_where_it_comes_from(ask: Any) -> None:
+    assert ask("status", "--json").json["imported"] == [{"origin_device_id": "claude-mem", "records": 1, "memories": 1}]
+    assert "claude-mem: 1 record, 1 memory" in ask("status").out

@@ -70,3 +70,9 @@ def test_nothing_repaints_the_terminal(ask: Any, clean: Any, words: str, color: 
     answer = ask("timeline", words, "--color", color)
     assert answer.out
     clean(answer.out)
+
+
+def test_what_was_imported_is_marked(ask: Any) -> None:
+    assert "  imported from claude-mem (user_prompts:4)" in ask("timeline", "prompt:6").out.splitlines()
+    (result,) = ask("timeline", "prompt:6", "--json").json["results"]
+    assert result["origin"] == {"origin_device_id": "claude-mem", "origin_local_id": "user_prompts:4"}

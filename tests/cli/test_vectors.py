@@ -76,7 +76,7 @@ def test_the_state_for_people(call: Any, meaning: Meaning) -> None:
         out = run(call, meaning, "status").out
     assert "1 in the memory · all taken in" in out
     assert "1 of 1 document (100 %) · answers" in out
-    assert "1 documents in Chroma · 1 in SQLite · no difference" in out
+    assert "1 document in Chroma · 1 in SQLite · no difference" in out
 
 
 def test_a_difference_is_named_and_a_problem(call: Any, meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,8 @@
-"""One nursery for all crash tests, and a way to say in a run's output what was done."""
+"""One nursery for all crash tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from crash import Nursery
@@ -13,17 +12,3 @@ from crash import Nursery
 def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     with Nursery(tmp_path_factory.mktemp("home")) as made:
         yield made
-
-
-@pytest.fixture
-def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Print a line whatever is captured: figures, and the seed that repeats them."""
-    terminal: Any = request.config.pluginmanager.get_plugin("terminalreporter")
-    capture: Any = request.config.pluginmanager.get_plugin("capturemanager")
-
-    def write(text: str) -> None:
-        with capture.global_and_fixture_disabled():
-            terminal.ensure_newline()
-            terminal.write_line(text)
-
-    return write

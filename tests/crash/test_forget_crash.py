@@ -58,6 +58,11 @@ class Life:
         # A veil depends on the life's own key.
         return found | {"files": sorted((row[1:] for row in found["files"]), key=repr)}
 
+    def copy(self) -> None:
+        """Have a new session, read later, that begins with the records of the forgotten one."""
+        self.made["gone"].fork("later").write(self.folder / "projects")
+        self.rescan()
+
     def tombstones(self) -> int:
         conn = sqlite3.connect(self.home / "index.db")
         found = conn.execute("SELECT count(*) FROM tombstones").fetchone()[0]
@@ -71,7 +76,11 @@ def faults(life: Life, before: Content, after: Content) -> str:
     life.rescan()
     left = holding(life.home, *words_of(life.made)) if begun else []
     held, expected = life.held(), after if begun else before
-    return ", ".join([*left, *(part for part in expected if held[part] != expected[part])])
+    wrong = [*left, *(part for part in expected if held[part] != expected[part])]
+    if begun and not wrong:
+        life.copy()
+        wrong = holding(life.home, f"{MARK}prompt", f"{MARK}command", f"{MARK}result", f"{MARK}text")
+    return ", ".join(wrong)
 
 
 @pytest.mark.timeout(0)

@@ -18,7 +18,7 @@ from memories import Memory
 from stores import Content, content, memory_of
 from transcripts import Transcript
 
-CUTS = int(os.environ.get("CRASH_CUTS", "30"))
+CUTS = int(os.environ.get("CRASH_CUTS", "50"))
 SEED = int(os.environ.get("CRASH_SEED", random.randrange(10**6)))
 
 pytestmark = pytest.mark.crash

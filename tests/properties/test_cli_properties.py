@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from indexer.cli import main, render
 from indexer.cli.parser import parse
-from indexer.cli.resume import resume
 from indexer.errors import UsageError
+from indexer.resume import resume
 from indexer.store.connection import open_writer
 from indexer.store.migrations import migrate
 

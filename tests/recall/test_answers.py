@@ -146,6 +146,7 @@ def test_an_observation_in_whole(ask: Any) -> None:
     (one,) = ask("get_observations", ids=["1"])["results"]
     assert (one["id"], one["type"], one["narrative"]) == ("observation:1", "bugfix", "Read as ms.")
     assert (one["facts"], one["concepts"], one["prompt"]) == (["30 s"], ["units"], "prompt:1")
+    assert one["tool_uses"] == ["tool_use:1"]
 
 
 def test_several_kinds_at_once_each_once(ask: Any) -> None:

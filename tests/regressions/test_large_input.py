@@ -68,7 +68,7 @@ def read(tmp_path: Path) -> Read:
 
 
 def reading(folder: Path) -> Outcome:
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    env = os.environ | {"PYTHONPATH": f"{os.environ['PYTHONPATH']}:{Path(__file__).parents[2]}"}
     command = [sys.executable, "-c", READ, str(folder / "home"), str(folder / "root")]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     return Outcome(*json.loads(done.stdout))

@@ -128,7 +128,7 @@ MATRIX: dict[int, Row] = {
         "the right to read is lost, then back",
         {
             "files/test_supervisor.py": ("test_row_15_a_folder_that_became_readable_is_watched_by_a_new_observer",),
-            "test_daemon.py": ("test_row_15_an_unreadable_folder_is_told_of_until_it_is_readable",),
+            "test_report.py": ("test_row_15_an_unreadable_folder_is_told_of_until_it_is_readable",),
         },
         simulated=True,
     ),

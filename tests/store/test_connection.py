@@ -119,6 +119,7 @@ def test_the_journal_is_private_too(home: Path) -> None:
         ("foreign_keys", 1),
         ("synchronous", 1),
         ("journal_size_limit", 4 << 20),
+        ("secure_delete", 1),
     ],
 )
 def test_the_writers_pragmas(home: Path, name: str, value: object) -> None:
@@ -328,3 +329,28 @@ def test_a_lock_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(IndexerError, match="not a file"):
         WriterLock(tmp_path)
     assert writer_alive(tmp_path) is None
+
+
+# --- what SQLite needs for a moment
+
+
+def opened_by_us() -> set[str]:
+    """Every file that this process holds open, also one that has no name any more."""
+    links = (fd for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink())
+    return {str(fd.readlink()) for fd in links if fd.is_symlink()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="asks Linux which files are open")
+def test_who_writes_has_sqlite_use_a_folder_of_the_memory(tmp_path: Path) -> None:
+    home = tmp_path / "it's mine"
+    lock = WriterLock(home)
+    conn = open_writer(home)
+    conn.execute("PRAGMA temp_store = FILE")
+    conn.execute("PRAGMA temp.cache_size = 1")
+    conn.execute("CREATE TEMP TABLE large AS SELECT randomblob(5000000) AS bytes")
+    used = opened_by_us()
+    conn.close()
+    lock.release()
+    assert [path for path in used if path.startswith(f"{home}/scratch/")]
+    assert os.environ["SQLITE_TMPDIR"] == f"{home}/scratch"
+    assert ((home / "scratch").stat().st_mode & 0o777, list((home / "scratch").iterdir())) == (0o700, [])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 from desk import NOON, Desk, call, entry, result, said
-from stores import check, content
+from stores import check, content, store
 
 from indexer.records import AgentLink, Prompt, QueueOperation, Title, ToolResult, TurnEvent
 from indexer.store import erasing
@@ -179,6 +180,15 @@ def test_the_index_is_one_segment_afterwards() -> None:
         desk.write(desk.file("b"), entry(f"v{number}", Prompt(f"word{number}"), session="b", time=20 + number))
     erase(desk, "a")
     assert desk.one("SELECT count(DISTINCT segid) FROM search_fts_idx") == 1
+
+
+def test_the_log_is_cut_though_the_database_stays_open(tmp_path: Path) -> None:
+    conn, log = store(tmp_path), tmp_path / "index.db-wal"
+    conn.execute("INSERT INTO erasures (kind, value) VALUES ('log', '')")
+    assert log.stat().st_size > 0
+    assert erasing.scrub(conn)
+    assert log.stat().st_size == 0
+    conn.close()
 
 
 def test_what_is_doomed_is_told_by_its_ids() -> None:

@@ -234,6 +234,12 @@ def test_without_fts5_capture_goes_on(tmp_path: Path) -> None:
     assert conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'search_fts'").fetchall() == []
 
 
+def test_the_index_merges_its_segments_again_once_it_is_made() -> None:
+    conn = new()
+    migrate(conn)
+    assert conn.execute("SELECT v FROM search_fts_config WHERE k = 'automerge'").fetchall() == [(4,)]
+
+
 def test_an_index_that_comes_later_knows_what_was_captured_before(tmp_path: Path, no_fts5: pytest.MonkeyPatch) -> None:
     conn = recording(tmp_path)
     no_fts5.undo()

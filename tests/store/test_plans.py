@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from indexer.store import browse, health, items, reads, recall
+from indexer.store import browse, health, items, portrait, reads, recall, story
 
 BIG = (
     *(
@@ -26,7 +26,7 @@ BIG = (
     ),
     *("observations", "session_summaries", "turn_events"),
 )
-MODULES = (reads, browse, items, health, recall)
+MODULES = (reads, browse, items, health, recall, portrait, story)
 
 
 def statements(module: ModuleType) -> Iterator[tuple[str, str]]:

@@ -156,6 +156,12 @@ def test_a_loss_is_an_error(side: sqlite3.Connection) -> None:
         rebuild.check_nothing_lost(side)
 
 
+def test_the_pages_of_a_whole_rebuild_are_not_kept_for_undoing_it(side: sqlite3.Connection) -> None:
+    with rebuild.unjournaled(side):
+        inside = side.execute("PRAGMA main.journal_mode").fetchone()
+    assert (inside, side.execute("PRAGMA main.journal_mode").fetchone()) == (("off",), ("memory",))
+
+
 def test_nothing_of_the_old_memory_is_left_attached(side: sqlite3.Connection) -> None:
     rebuild.begin(side, [], [])
     rebuild.finish(side)

@@ -40,7 +40,9 @@ def counts(desk: Desk) -> dict[str, int]:
     )
     found = {name: desk.one(f"SELECT count(*) FROM {name}") for (name,) in names}
     return {
-        name: rows for name, rows in found.items() if rows and name not in ("schema_versions", "project_resolutions")
+        name: rows
+        for name, rows in found.items()
+        if rows and name not in ("schema_versions", "project_resolutions", "device")
     }
 
 

@@ -250,6 +250,8 @@ def test_a_result_that_is_replaced_is_not_found_any_more(desk: Desk) -> None:
     desk.write(desk.file(), entry("u1", CALL, time=1), entry("r", result("toolu_1", "original"), time=2))
     assert tool(desk, "tool_response") == ("original",)
     assert desk.one("SELECT body FROM search_texts") == "ls\noriginal"
+    find = "SELECT rowid FROM search_fts WHERE search_fts MATCH ?"
+    assert [len(desk.rows(find, word)) for word in ("copied", "original")] == [0, 1]
 
 
 def test_without_an_index_results_are_still_merged() -> None:

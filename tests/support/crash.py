@@ -40,7 +40,8 @@ class Nursery:
 
     def __init__(self, home: Path) -> None:
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-        self._env |= {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+        guard = filter(None, [os.environ.get("PYTHONPATH")])
+        self._env |= {"HOME": str(home), "PYTHONPATH": os.pathsep.join([*guard, *sys.path])}
 
     def __enter__(self) -> Nursery:
         self._parent = subprocess.Popen(
@@ -211,6 +212,17 @@ def compress(folder: str, hit: int) -> None:
     conn.close()
 
 
+def take_in(folder: str, what: str, hit: int) -> None:
+    """Import a file, or claude-mem's database, and die before the n-th SQL statement, or change to a file or folder."""
+    die_at(hit)
+    sys.addaudithook(lambda event, _: _step() if event in FILE_EVENTS else None)
+    config, file = settings(Path(folder, "home")), Path(what)
+    if file.suffix == ".db":
+        app.import_claude_mem(config, file)
+    else:
+        app.import_file(config, file)
+
+
 def refine(folder: str, hit: int) -> None:
     """Have a model asked about what a memory's folder holds, and die before the n-th SQL statement."""
     die_at(hit)
@@ -265,6 +277,7 @@ DEEDS: dict[str, Callable[..., None]] = {
         load_anew,
         forget,
         compress,
+        take_in,
         refine,
         count,
     )

@@ -27,6 +27,7 @@ EXAMPLES = {
     "archive restore": ["--all", "--to", "/back"],
     "forget": ["--session", "s"],
     "backup": ["copy.db"],
+    "import": ["export.jsonl"],
     "export": ["8c1f"],
     "completions": ["bash"],
     "summary": ["8c1f"],

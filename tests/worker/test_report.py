@@ -76,7 +76,7 @@ def test_progress_is_of_the_first_model_that_is_not_whole(meaning: Meaning) -> N
     meaning.now = 3.0
     meaning.sync.step()
     meaning.sync.step()
-    assert progress(meaning.sync).endswith("% of 1 rows have vectors of hashing")
+    assert progress(meaning.sync).endswith("% of 1 row has vectors of hashing")
     meaning.settle()
     assert progress(meaning.sync) == ""
 

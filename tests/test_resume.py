@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from indexer.cli.resume import resume
+from indexer.resume import resume
 
 ID = "8c1f0a52-0000-4000-8000-000000000001"
 
