@@ -18,10 +18,11 @@ _TURN = "SELECT hash, state, model, attempts, retry_at_epoch, amiss, made, sessi
 _UNSETTLED = """
 FROM compress_marks c JOIN sdk_sessions s ON s.id = c.session_db_id
 LEFT JOIN model_sessions m ON m.session_db_id = c.session_db_id
-WHERE c.seen IS NOT NULL AND c.error IS NULL
+WHERE c.error IS NULL
   AND (m.seen IS NOT c.seen OR m.model IS NOT :model) AND (:since IS NULL OR s.last_at_epoch >= :since)
 """
-UNSETTLED = f"SELECT c.session_db_id {_UNSETTLED}  AND c.revision = c.done ORDER BY s.last_at_epoch DESC, s.id"
+_COMPRESSED = "c.revision = c.done AND c.seen IS NOT NULL"
+UNSETTLED = f"SELECT c.session_db_id {_UNSETTLED} AND {_COMPRESSED} ORDER BY s.last_at_epoch DESC, s.id"
 WAITING = f"""
 SELECT count(*) {_UNSETTLED.replace("WHERE", "JOIN user_prompts p ON p.session_db_id = s.id WHERE", 1)}
   AND p.prompt_kind = 'prompt' AND NOT p.is_private AND (:since IS NULL OR p.created_at_epoch >= :since)
