@@ -202,7 +202,7 @@ class Desk:
         """The turns of a session that are to be asked about, the newest last; whether older ones are left out;
         when the first of those that are to wait may be asked (now: None: nothing waits)."""
         header = turns.header(self._conn, session)
-        if header is None or header.observes:
+        if header is None or header.observes or header.borrowed:
             return [], False, None
         finished = turns.turns(self._conn, header).finished
         known = refined.of_turns(self._conn, [turn.id for turn in finished])

@@ -398,6 +398,14 @@ def test_observers_sessions_are_not_sent(tmp_path: Path) -> None:
     assert backlog.run(Fixed(told())).calls == 0
 
 
+def test_what_somebody_elses_memory_was_imported_of_is_not_sent(backlog: Backlog) -> None:
+    backlog.conn.execute("UPDATE ingest_files SET path = 'import:' || id")
+    device = "INSERT INTO imported_memories SELECT 'i', 'observation', 1, id, {} FROM sdk_sessions"
+    columns = [row[1] for row in backlog.conn.execute("PRAGMA table_info(imported_memories)")]
+    backlog.conn.execute(device.format(", ".join("'x'" for _ in columns[4:])))
+    assert backlog.run(Fixed(told())).calls == 0
+
+
 @pytest.mark.parametrize("found", [Stop("budget", "m", 5), Job("t", "h", 1, "m", "d", 1, "", Ask("i", "t", 1, 2))])
 def test_the_door_carries_jobs_and_stops(found: Job | Stop) -> None:
     assert from_json(as_json(found)) == found

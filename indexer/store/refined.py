@@ -18,7 +18,7 @@ _TURN = "SELECT hash, state, model, attempts, retry_at_epoch, amiss, made, sessi
 _UNSETTLED = """
 FROM compress_marks c JOIN sdk_sessions s ON s.id = c.session_db_id
 LEFT JOIN model_sessions m ON m.session_db_id = c.session_db_id
-WHERE c.error IS NULL
+WHERE c.error IS NULL AND (c.seen IS NOT NULL OR c.revision <> c.done) -- neither: somebody else's, imported
   AND (m.seen IS NOT c.seen OR m.model IS NOT :model) AND (:since IS NULL OR s.last_at_epoch >= :since)
 """
 _COMPRESSED = "c.revision = c.done AND c.seen IS NOT NULL"
