@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from indexer import events
 from indexer.compressors.base import Answer, Ask, Failure, Finding, Told, Turn, Unusable, Wording
 from indexer.overlay import fingerprint
-from indexer.store import refined, turns
+from indexer.store import memories, refined, turns
 from indexer.store.connection import Connection, transaction
 from indexer.store.refined import Pause, Row
 from indexer.text import many
@@ -206,10 +206,15 @@ class Desk:
             return [], False, None
         finished = turns.turns(self._conn, header).finished
         known = refined.of_turns(self._conn, [turn.id for turn in finished])
+        others = memories.imported(self._conn, session, "observation")
         found, left, waits = [], False, []
         for turn in finished:
             row = known.get(turn.id)
-            if not self._wording.worth(turn) or (row is not None and _is_settled(row, turn, wanted.model)):
+            if (
+                turn.id in others
+                or not self._wording.worth(turn)
+                or (row is not None and _is_settled(row, turn, wanted.model))
+            ):
                 continue
             if wanted.since is not None and (turn.time or 0) < wanted.since:
                 left = True

@@ -398,12 +398,20 @@ def test_observers_sessions_are_not_sent(tmp_path: Path) -> None:
     assert backlog.run(Fixed(told())).calls == 0
 
 
-def test_what_somebody_elses_memory_was_imported_of_is_not_sent(backlog: Backlog) -> None:
+def note_import(backlog: Backlog, turn: str) -> None:
+    sql = f"INSERT INTO imported_memories SELECT 'i', 'observation', 99, id, {turn}, 'd', '1' FROM sdk_sessions"
+    backlog.conn.execute(sql)
+
+
+def test_a_session_whose_memory_somebody_else_made_is_not_sent(backlog: Backlog) -> None:
     backlog.conn.execute("UPDATE ingest_files SET path = 'import:' || id")
-    device = "INSERT INTO imported_memories SELECT 'i', 'observation', 1, id, {} FROM sdk_sessions"
-    columns = [row[1] for row in backlog.conn.execute("PRAGMA table_info(imported_memories)")]
-    backlog.conn.execute(device.format(", ".join("'x'" for _ in columns[4:])))
+    note_import(backlog, "NULL")
     assert backlog.run(Fixed(told())).calls == 0
+
+
+def test_a_turn_of_which_an_imported_observation_tells_is_not_sent(backlog: Backlog) -> None:
+    note_import(backlog, "(SELECT native_prompt_id FROM user_prompts LIMIT 1)")
+    assert backlog.run(Fixed(told())).calls == 2
 
 
 @pytest.mark.parametrize("found", [Stop("budget", "m", 5), Job("t", "h", 1, "m", "d", 1, "", Ask("i", "t", 1, 2))])
