@@ -153,10 +153,17 @@ def model(config: Config, provider: str = "") -> Model | None:
 
 
 def refine(
-    config: Config, provider: str, wanted: Callable[[Model], refining.Wanted], tell: Callable[[int], None]
+    config: Config,
+    provider: str,
+    wanted: Callable[[Model], refining.Wanted],
+    tell: Callable[[int], None],
+    *,
+    failed: bool = False,
 ) -> tuple[refining.Ran, int]:
     """Have a model word turns anew, of a backlog too, within the day's budget and what is `wanted`; also says
-    about how many turns are left. Raises Busy, NoDatabase, ConfigError, UsageError under our own compressor."""
+    about how many turns are left. failed: those too that no model answered for.
+
+    Raises Busy, NoDatabase, ConfigError, UsageError under our own compressor."""
     guard.check(os.environ)
     asked = model(config, provider)
     if asked is None:
@@ -170,13 +177,13 @@ def refine(
             for _ in compressing.everything(conn, compressor(), merge=config.dedup_enabled):
                 pass
             desk = _desk(conn, redactor(config), config)
-            desk.start(wanted(asked), by_hand=True)
+            desk.start(wanted(asked), by_hand=True, failed=failed)
             ran = run(desk)
             for _ in compressing.everything(conn, compressor(), merge=config.dedup_enabled):
                 pass
             return ran, desk.waiting(wanted(asked))
     except Busy as busy:
-        _asked(config, busy, "model.start", wanted=list(wanted(asked)))
+        _asked(config, busy, "model.start", wanted=list(wanted(asked)), failed=failed)
         ran = run(_Behind(config, busy))
         with reading(config.home) as conn:
             return ran, refined.waiting(conn, asked.name, wanted(asked).since)

@@ -76,7 +76,7 @@ class Door:
 
     def _start(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         with translated(), _sound():
-            self._desk.start(Wanted(*asked["wanted"]), by_hand=True)
+            self._desk.start(Wanted(*asked["wanted"]), by_hand=True, failed=asked.get("failed") is True)
         return {}
 
     def _take(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:

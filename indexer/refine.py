@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from indexer import events
 from indexer.compressors.base import Answer, Ask, Failure, Finding, Told, Turn, Unusable, Wording
 from indexer.overlay import fingerprint
-from indexer.store import refined, turns
+from indexer.store import memories, refined, turns
 from indexer.store.connection import Connection, transaction
 from indexer.store.refined import Pause, Row
 from indexer.text import many
@@ -117,8 +117,12 @@ class Desk:
         self._turns: list[tuple[int, Turn]] = []
         self._held: dict[int, int] = {}
 
-    def start(self, wanted: Wanted, *, by_hand: bool = False) -> None:
-        """Look at everything anew. by_hand: somebody asks, so a provider that was paused is tried again."""
+    def start(self, wanted: Wanted, *, by_hand: bool = False, failed: bool = False) -> None:
+        """Look at everything anew. by_hand: somebody asks, so a provider that was paused is tried again. failed: so
+        are turns that no model answered for."""
+        if failed:
+            with transaction(self._conn):
+                refined.ask_again(self._conn)
         self._sessions = refined.unsettled(self._conn, wanted.model, wanted.since)[::-1]
         self._turns, self._held, self._asked_for = [], {}, (wanted.model, wanted.since)
         if by_hand:
@@ -198,14 +202,19 @@ class Desk:
         """The turns of a session that are to be asked about, the newest last; whether older ones are left out;
         when the first of those that are to wait may be asked (now: None: nothing waits)."""
         header = turns.header(self._conn, session)
-        if header is None or header.observes:
+        if header is None or header.observes or header.borrowed:
             return [], False, None
         finished = turns.turns(self._conn, header).finished
         known = refined.of_turns(self._conn, [turn.id for turn in finished])
+        others = memories.imported(self._conn, session, "observation")
         found, left, waits = [], False, []
         for turn in finished:
             row = known.get(turn.id)
-            if not self._wording.worth(turn) or (row is not None and _is_settled(row, turn, wanted.model)):
+            if (
+                turn.id in others
+                or not self._wording.worth(turn)
+                or (row is not None and _is_settled(row, turn, wanted.model))
+            ):
                 continue
             if wanted.since is not None and (turn.time or 0) < wanted.since:
                 left = True

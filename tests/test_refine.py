@@ -9,9 +9,9 @@ import pytest
 from daemons import settings
 from forgetting import holding
 from freezegun import freeze_time
-from remembered import made
-from scripted_model import GOOD, NOON, USAGE, Backlog, Fixed, Server, message, provider, refusal, told
-from stores import store
+from remembered import made, remember
+from scripted_model import GOOD, NOON, USAGE, Backlog, Fixed, Server, many, message, provider, refusal, told
+from stores import read, store
 
 from indexer import app, compress, forget
 from indexer.compressors.base import Ask, Failure, Told
@@ -346,6 +346,33 @@ def test_what_a_model_made_is_forgotten_with_its_turn(backlog: Backlog) -> None:
     assert holding(backlog.folder / "home", "quixotic") == []
 
 
+def test_a_record_that_is_forgotten_takes_what_a_model_made_of_its_session_along(backlog: Backlog) -> None:
+    backlog.run(Fixed(told({"observations": [{"title": "quixotic", "narrative": "quixotic"}]})))
+    record = backlog.one("SELECT native_prompt_id FROM user_prompts WHERE prompt_number = 2")
+    forget.forget(backlog.conn, backlog.folder / "home", [], [record], ())
+    assert backlog.one("SELECT count(*) FROM model_turns") == 0
+    assert holding(backlog.folder / "home", "quixotic") == []
+
+
+def test_a_turn_that_gets_another_owner_takes_what_a_model_made_along(tmp_path: Path) -> None:
+    origin = many("origin", [1])
+    fork = origin.fork("fork", marked=True)
+    fork.user("go on")
+    fork.write(tmp_path / "projects")
+    backlog = Backlog.of(tmp_path)
+    follow(backlog)
+    backlog.run(Fixed(told()))
+    origin.write(tmp_path / "projects")
+    follow(backlog)
+    sql = "SELECT s.content_session_id FROM model_turns t JOIN sdk_sessions s ON s.id = t.session_db_id"
+    assert (backlog.one(sql), backlog.models) == (origin.session_id, {"fixed/one": 1})
+
+
+def follow(backlog: Backlog) -> None:
+    read(backlog.conn, backlog.folder / "projects")
+    remember(backlog.conn)
+
+
 # --- what leaves the machine, and what comes back
 
 
@@ -369,6 +396,22 @@ def test_observers_sessions_are_not_sent(tmp_path: Path) -> None:
     backlog = Backlog(tmp_path)
     backlog.conn.execute("UPDATE sdk_sessions SET cwd = '/home/dev/m/transcript-indexer-compressor'")
     assert backlog.run(Fixed(told())).calls == 0
+
+
+def note_import(backlog: Backlog, turn: str) -> None:
+    sql = f"INSERT INTO imported_memories SELECT 'i', 'observation', 99, id, {turn}, 'd', '1' FROM sdk_sessions"
+    backlog.conn.execute(sql)
+
+
+def test_a_session_whose_memory_somebody_else_made_is_not_sent(backlog: Backlog) -> None:
+    backlog.conn.execute("UPDATE ingest_files SET path = 'import:' || id")
+    note_import(backlog, "NULL")
+    assert backlog.run(Fixed(told())).calls == 0
+
+
+def test_a_turn_of_which_an_imported_observation_tells_is_not_sent(backlog: Backlog) -> None:
+    note_import(backlog, "(SELECT native_prompt_id FROM user_prompts LIMIT 1)")
+    assert backlog.run(Fixed(told())).calls == 2
 
 
 @pytest.mark.parametrize("found", [Stop("budget", "m", 5), Job("t", "h", 1, "m", "d", 1, "", Ask("i", "t", 1, 2))])

@@ -234,6 +234,7 @@ def _compress(commands: Any) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say how much there is to do, and what it costs")
     parser.add_argument("--provider", choices=PROVIDERS, help="have its model word what rules have observed anew")
     parser.add_argument("--since", metavar="DATE", help="of turns from this time on (with a provider)")
+    parser.add_argument("--failed", action="store_true", help="ask again about turns that no model answered for")
     parser.add_argument("--max-calls", metavar="N", type=_count(0), help="ask at most N times")
     parser.add_argument("--max-tokens", metavar="N", type=_count(0), help="spend at most N tokens")
 

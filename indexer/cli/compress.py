@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def compress(args: Namespace, out: Output) -> int:
     """Make memory of every finished turn that has none; with a provider, in a model's words.
 
-    1 when turns are left. Raises Busy while another process writes that is no service, UsageError."""
+    1 when the provider is paused. Raises Busy while another process writes that is no service, UsageError."""
     settings = config.load(args.home, args.roots)
     bounded = args.max_calls is not None or args.max_tokens is not None
     provider = args.provider or (settings.compress_provider if bounded or args.dry_run else "rules")
@@ -83,14 +83,14 @@ def _by_model(settings: Config, provider: str, since: int | None, args: Namespac
         if calls % 10 == 0 and not out.as_json:
             out.note(f"{many(calls, 'call')} …")
 
-    ran, left = app.refine(settings, provider, wanted, tell)
+    ran, left = app.refine(settings, provider, wanted, tell, failed=args.failed)
     if out.as_json:
         plain = {name: value for name, value in ran._asdict().items() if name != "stop"}
         stop = {"reason": ran.stop.reason, "message": ran.stop.message, "until": iso(ran.stop.until)}
         out.data({"compress": plain | {"stop": stop, "left": left}})
     else:
         out.lines(_lines(ran, left))
-    return 0 if ran.stop.reason == "done" or not left else 1
+    return 1 if ran.stop.reason == "paused" else 0
 
 
 def _lines(ran: Ran, left: int) -> Iterator[str]:

@@ -18,10 +18,11 @@ _TURN = "SELECT hash, state, model, attempts, retry_at_epoch, amiss, made, sessi
 _UNSETTLED = """
 FROM compress_marks c JOIN sdk_sessions s ON s.id = c.session_db_id
 LEFT JOIN model_sessions m ON m.session_db_id = c.session_db_id
-WHERE c.seen IS NOT NULL AND c.error IS NULL
+WHERE c.error IS NULL AND (c.seen IS NOT NULL OR c.revision <> c.done) -- neither: somebody else's, imported
   AND (m.seen IS NOT c.seen OR m.model IS NOT :model) AND (:since IS NULL OR s.last_at_epoch >= :since)
 """
-UNSETTLED = f"SELECT c.session_db_id {_UNSETTLED}  AND c.revision = c.done ORDER BY s.last_at_epoch DESC, s.id"
+_COMPRESSED = "c.revision = c.done AND c.seen IS NOT NULL"
+UNSETTLED = f"SELECT c.session_db_id {_UNSETTLED} AND {_COMPRESSED} ORDER BY s.last_at_epoch DESC, s.id"
 WAITING = f"""
 SELECT count(*) {_UNSETTLED.replace("WHERE", "JOIN user_prompts p ON p.session_db_id = s.id WHERE", 1)}
   AND p.prompt_kind = 'prompt' AND NOT p.is_private AND (:since IS NULL OR p.created_at_epoch >= :since)
@@ -124,6 +125,13 @@ def move(conn: Connection, turns: Iterable[str], session: int) -> None:
 def failed(conn: Connection, limit: int) -> list[Failed]:
     """Turns that no model could be made to answer for."""
     return [Failed(*row) for row in conn.execute(FAILED, {"limit": limit})] if present(conn) else []
+
+
+def ask_again(conn: Connection) -> None:
+    """Have all failed turns asked about once more, as if they never had been. In a transaction."""
+    of_failed = "SELECT session_db_id FROM model_turns WHERE state = 'failed'"
+    conn.execute(f"DELETE FROM model_sessions WHERE session_db_id IN ({of_failed})")
+    conn.execute("DELETE FROM model_turns WHERE state = 'failed'")
 
 
 def count_failed(conn: Connection) -> int:

@@ -88,7 +88,7 @@ def test_one_of_each_is_said_as_one(made: Any, model: Fixed) -> None:
 def test_a_bound_ends_the_run_and_says_what_is_left(made: Any, model: Fixed) -> None:
     answer = made("compress", "--provider", "anthropic", "--max-calls", "2", "--json")
     said = answer.json["compress"]
-    assert (answer.code, said["calls"], said["made"], said["left"], said["stop"]["reason"]) == (1, 2, 2, 3, "calls")
+    assert (answer.code, said["calls"], said["made"], said["left"], said["stop"]["reason"]) == (0, 2, 2, 3, "calls")
 
 
 def test_a_bound_alone_asks_the_model_of_the_settings(made: Any, model: Fixed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +177,14 @@ def test_turns_that_no_model_answered_for_are_listed(made: Any, model: Fixed) ->
     status = made("status", "--json").json
     assert (status["counts"]["failed_turns"], status["failed"][0]["error"]) == (1, "the provider answered 413")
     assert "no model answered for" in made("status").out
+
+
+def test_turns_that_failed_are_asked_about_again_when_somebody_says_so(made: Any, model: Fixed) -> None:
+    model.answers = [Failure("rejected", "no"), told()]
+    made("compress", "--provider", "anthropic")
+    assert made("compress", "--provider", "anthropic", "--json").json["compress"]["calls"] == 0
+    assert made("compress", "--provider", "anthropic", "--failed", "--json").json["compress"]["made"] == 1
+    assert made("status", "--json").json["counts"]["failed_turns"] == 0
 
 
 def test_pending_turns_are_turns(made: Any, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from remembered import turns_of
 from transcripts import Transcript
@@ -162,6 +162,8 @@ WORDS = st.sampled_from(
 )
 
 
+@example("E   x == y")
+@example("e\t\tx")
 @given(st.text(max_size=40) | st.lists(WORDS, max_size=5).map(" ".join))
 def test_the_quick_look_passes_over_no_error(line: str) -> None:
     assert evidence._tells(line) == bool(evidence._ERROR_LINE.search(line))

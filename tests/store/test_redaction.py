@@ -12,13 +12,14 @@ import pytest
 from stores import check, content, store
 from transcripts import Transcript
 
+from indexer.compressors.base import Finding
 from indexer.files.discover import discover
 from indexer.ingest import Ingest
 from indexer.project import Resolver
 from indexer.redact import Redactor
 from indexer.redaction_settings import Settings, user_rule
 from indexer.sources.claude_code import ClaudeCode
-from indexer.store import redaction
+from indexer.store import redaction, refined
 
 OLD = Redactor(b"k" * 32)
 NEW = Redactor(b"k" * 32, Settings((user_rule("badge", "BADGE-[0-9]{4}", "BADGE-"),)))
@@ -237,3 +238,13 @@ def test_the_queue_of_old_clients_is_redacted(tmp_path: Path) -> None:
     conn = filled(tmp_path / "home", tmp_path / "root", NEW)
     texts = json.dumps(conn.execute("SELECT text FROM queue_operations").fetchall())
     assert "queued [REDACTED:badge:" in texts
+
+
+def test_what_a_model_said_is_redacted(tmp_path: Path) -> None:
+    conn = filled(tmp_path / "home", tmp_path / "projects")
+    found = (Finding("bugfix", f"of {BADGE}", "", f"it is {BADGE}", (BADGE,), (), ()),)
+    refined.put(conn, "t", refined.Row("h", "made", "m/1", 1, None, f"said {BADGE}", found, 1), error=f"no {BADGE}")
+    renew(conn)
+    row = conn.execute("SELECT made || amiss || error FROM model_turns").fetchone()[0]
+    assert (row.count("[REDACTED:badge:"), BADGE in row) == (5, False)
+    assert refined.of_turns(conn, ["t"])["t"].findings[0].title.startswith("of [REDACTED:badge:")

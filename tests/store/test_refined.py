@@ -58,6 +58,10 @@ def test_since_and_waiting(conn: sqlite3.Connection) -> None:
     assert refined.unsettled(conn, "m/1", MS + 1) == []
     refined.put(conn, "u-a", ROW)
     assert refined.waiting(conn, "m/1") == 1
+    conn.execute("UPDATE compress_marks SET done = -1, seen = NULL")
+    assert refined.waiting(conn, "m/1") == 1  # also while rules make its session's memory again
+    conn.execute("UPDATE compress_marks SET done = revision, seen = NULL")
+    assert refined.waiting(conn, "m/1") == 0  # what was imported is nobody's to word anew
 
 
 def test_what_is_spent_is_counted_by_day_and_put_right(conn: sqlite3.Connection) -> None:
