@@ -75,7 +75,9 @@ class Service:
         self.home, self.root = folder / "memory", folder / "projects"
         self.root.mkdir(exist_ok=True)
         words = ["watch", "--home", str(self.home), "--root", str(self.root)]
-        env = {**os.environ, "HOME": str(folder), "TRANSCRIPT_INDEXER_LOG_LEVEL": "error"}
+        # Vectors are made by a process of their own, which would only be in the way here: see vectors.py.
+        quiet = {"TRANSCRIPT_INDEXER_LOG_LEVEL": "error", "TRANSCRIPT_INDEXER_VECTORS": "none"}
+        env = {**os.environ, "HOME": str(folder), **quiet}
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
             [sys.executable, "-m", "indexer", *words], env=env
         )
