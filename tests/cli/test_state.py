@@ -15,7 +15,6 @@ from indexer import config
 from indexer.cli.state import State, look
 from indexer.store.connection import WriterLock
 from indexer.store.reads import reading
-from indexer.worker import client
 
 
 @pytest.fixture(autouse=True)
@@ -59,11 +58,10 @@ def test_a_report_that_makes_no_sense_says_nothing(home: Path, odd: dict[str, An
     assert (said["troubles"], said["eta_seconds"], said["progress_at"]) == ([], None, None)
 
 
-def test_a_model_that_is_missing_is_a_trouble_of_vectors(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_is_wrong_with_vectors_is_one_trouble(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRANSCRIPT_INDEXER_VECTORS", "chroma")
-    arms = [{"trouble": "use is not installed"}, {"trouble": None}, {"trouble": "use is not installed"}]
-    monkeypatch.setattr(client, "alive", lambda _: True)
-    monkeypatch.setattr(client, "request", lambda *_: {"index": {"trouble": "no index"}, "arms": arms})
+    state = {"trouble": ("its folder is no folder", "move it"), "missing": ["numpy"], "index": {"trouble": "no index"}}
+    monkeypatch.setattr("indexer.app.vector_state", lambda _: state)
     vectors = looked(home).vectors
     assert vectors is not None
-    assert vectors["trouble"] == "no index; use is not installed"
+    assert vectors["trouble"] == "its folder is no folder (move it); not installed: numpy; no index"
