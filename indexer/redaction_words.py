@@ -172,6 +172,7 @@ def _environment(match: re.Match[str]) -> bool:
 
 
 _LT, _GT = r"(?:<|&lt;|\\{1,8}u003c)", r"(?:>|&gt;|\\{1,8}u003e)"
+_ID = re.compile(r"(?:req|msg|toolu)_\w+|[0-9a-f]{40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _OPEN, _SHUT = r"\\{0,8}[\"']", r"\\{0,8}[\"']"
 _TAB = r"(?:\t|\\{1,8}t)"
 
@@ -386,7 +387,7 @@ def _lines() -> Iterator[Rule]:
         ),
         r"[?&](?:key|api_?key|access_token|token|client_secret|sig|signature|secret|auth)=[A-Za-z0-9_.~%-]{20}",
         ("key=", "token=", "secret=", "sig=", "signature=", "auth="),
-        lambda match: mixed(match) and not is_place(match["v"]),
+        lambda match: mixed(match) and not is_place(match["v"]) and not _ID.fullmatch(match["v"]),
     )
     yield Rule(
         "pgpass-password",

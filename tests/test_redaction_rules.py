@@ -112,7 +112,10 @@ def test_a_public_key_is_none(redactor: Redactor) -> None:
 # --- what is left alone
 
 
-@pytest.mark.parametrize("form", ["{}", '"id": "{}"', "commit {}\n", "x-request-id: {}", "https://example.org/{}"])
+@pytest.mark.parametrize(
+    "form",
+    ["{}", '"id": "{}"', "commit {}\n", "x-request-id: {}", "https://example.org/{}", "https://x.example.org/?key={}"],
+)
 def test_shas_uuids_and_request_ids_are_untouched(redactor: Redactor, form: str) -> None:
     texts = [form.format(one) for one in innocent()]
     assert [redactor.text(text) for text in texts] == texts
