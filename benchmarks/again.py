@@ -1,6 +1,6 @@
 """What becomes of the vectors' folder when the same sessions are indexed again and again.
 
-    python benchmarks/again.py [--sessions 1000] [--times 20] [--models hashing]
+    python -m benchmarks again [--sessions 1000] [--times 20] [--models hashing]
 
 The sessions are those of sessions.py. Each time all transcripts are read again (every fifth time into a new
 database, as `rescan --rebuild` does) and `vectors sync` looks at every row. Prints documents and bytes after the
@@ -17,8 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sessions import fillers, lay, topics
-
+from benchmarks.sessions import fillers, lay, topics
 from indexer import app, config
 from indexer.errors import IndexerError
 from indexer.store.vectors import folder
