@@ -4,8 +4,8 @@ Locks, so that no observer ever watches itself (ux-and-security 2.4): `--no-sess
 transcript is written; a folder of its own under HOME to run in, whose sessions are never learned from; the
 marker line that opens what is sent; and a variable in the child's environment, under which this program
 compresses nothing and gives no context. No tools, no MCP servers, none of the user's settings (and so no
-hooks): flags of clients 2.1.197 and 2.1.332, the first of which was run. The question goes through standard
-input, never through the arguments, which others can read in the process list.
+hooks): flags of clients 2.1.197 and 2.1.332, the first of which was run (tests/end_to_end). The question goes
+through standard input, never through the arguments, which others can read in the process list.
 
 The client adds texts of its own to a call; OVERHEAD is set aside for them, and more once a call has shown more.
 """
