@@ -80,7 +80,7 @@ def test_projects_that_the_settings_exclude(line: Line, monkeypatch: pytest.Monk
     assert line.json("forget", "--excluded")["forget"]["sessions"] == []
     monkeypatch.setenv("TRANSCRIPT_INDEXER_EXCLUDE_PROJECTS", "other,shop")
     assert len(line.json("forget", "--excluded", "--yes")["forget"]["sessions"]) == 3
-    assert holding(line.home, "zq") == []
+    assert holding(line.home, MARK, "zqshared", "zqfork", "zqother") == []
 
 
 def test_status_counts_excluded_sessions(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
