@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexer import compress as compressing
-from indexer import control, door, events, guard, limits, renewal
+from indexer import control, control_commands, events, guard, limits, renewal
 from indexer import forget as forgetting
 from indexer import refine as refining
 from indexer import rescan as rescanning
@@ -22,9 +22,10 @@ from indexer.archive.sink import ArchiveSink
 from indexer.compressors.base import Answer, Compressor, Model
 from indexer.compressors.rules import Rules
 from indexer.config import Config
+from indexer.control_commands import Binder, ControlCommands
 from indexer.embedders.base import Embedder, NoEmbedder, Spec, missing
-from indexer.errand import Errand
 from indexer.errors import Busy, ConfigError, IndexerError, UsageError
+from indexer.model_calls import ModelCalls
 from indexer.notify import Notifier
 from indexer.redact import Redactor
 from indexer.redaction_key import redactor
@@ -96,7 +97,7 @@ def scan(config: Config) -> int:
     """Compare the titles of every project; returns how many pairs are alike. Raises as `compress`."""
     try:
         with _writing(config) as conn:
-            return door.scan(conn)
+            return control_commands.scan(conn)
     except Busy as busy:
         return int(_asked(config, busy, "dedup.scan")["pairs"])
 
@@ -106,7 +107,7 @@ def decide(config: Config, first: int, second: int, *, merge: bool) -> bool:
     `compress`."""
     try:
         with _writing(config) as conn:
-            return door.decide(conn, first, second, merge=merge)
+            return control_commands.decide(conn, first, second, merge=merge)
     except Busy as busy:
         return _asked(config, busy, "dedup.decide", first=first, second=second, merge=merge)["known"] is True
 
@@ -224,15 +225,15 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
-def _door(config: Config) -> door.Opener:
-    def opened(conn: Connection, redact: Redactor, busy: Callable[[float], None]) -> door.Door:
+def _commands(config: Config) -> Binder:
+    def bound(conn: Connection, redact: Redactor, busy: Callable[[float], None]) -> ControlCommands:
         desk, asked, going = _desk(conn, redact, config), model(config), None
         if asked is not None:
             # A desk of its own: what a person asks for is another walk through the turns.
-            going = Errand(_desk(conn, redact, config), asked, days=config.compress_days, wall=_now)
-        return door.Door(conn, compressor(), desk, merge=config.dedup_enabled, errand=going, busy=busy)
+            going = ModelCalls(_desk(conn, redact, config), asked, days=config.compress_days, wall=_now)
+        return ControlCommands(conn, compressor(), desk, merge=config.dedup_enabled, model_calls=going, busy=busy)
 
-    return opened
+    return bound
 
 
 # --- writing ----------------------------------------------------------------------------------------
@@ -272,7 +273,7 @@ def watch(config: Config, stop: threading.Event) -> None:
         try:
             daemon = Daemon(
                 config, source(), dict(os.environ), sinks=sinks(config), compressor=compressor(), vectors=vectors,
-                door=_door(config),
+                commands=_commands(config),
             )  # fmt: skip
         except Busy as error:
             if not notifier.managed:

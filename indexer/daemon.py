@@ -21,7 +21,7 @@ from indexer.archive.renew import renew
 from indexer.changes import Changes
 from indexer.compressors.base import Compressor
 from indexer.config import Config
-from indexer.door import Opener
+from indexer.control_commands import Binder
 from indexer.errors import CorruptDatabase, IndexerError, NewerDatabase
 from indexer.exchange.writing import Intake
 from indexer.exclude import Exclusion
@@ -60,7 +60,7 @@ class Daemon:
     """One indexer over the roots. `run` until stopped; `step` is one piece of work, for tests.
 
     clock: monotonic seconds; wall: seconds since 1970, for file times and the idle rule only. vectors: looks
-    after the vector worker; None: there is none. door: what is done for commands, and asked of a model.
+    after the vector worker; None: there is none. commands: what is done for others, and asked of a model.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Daemon:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         sinks: Sequence[Sink] = (),
-        door: Opener | None = None,
+        commands: Binder | None = None,
     ) -> None:
         self._sinks = sinks
         self._config, self._source, self._clock, self._wall = config, source, clock, wall
@@ -94,9 +94,9 @@ class Daemon:
             undo.callback(self._lock.release)
             self._redactor = redactor(config)
             self._conn = self._open()
-            self._door = door(self._conn, self._redactor, self._notify.busy) if door else None
+            self._commands = commands(self._conn, self._redactor, self._notify.busy) if commands else None
             own = {"forget": self._forget, "import": self._import}
-            self._control = control.Server(config.home, env, own | (self._door.commands if self._door else {}))
+            self._control = control.Server(config.home, env, own | (self._commands.commands if self._commands else {}))
             self._intake = Intake(self._conn, config, self._redactor, self._exclusion)
             undo.pop_all()
         with translated():
@@ -259,7 +259,7 @@ class Daemon:
         done = compress.run(self._conn, self._compressor, limit=SESSIONS, merge=self._config.dedup_enabled)
         if done.observations:
             self._worked_at = self._clock()
-        return done.sessions == SESSIONS or bool(self._door and self._door.step(self._clock()))
+        return done.sessions == SESSIONS or bool(self._commands and self._commands.step(self._clock()))
 
     def _look_after(self, now: float) -> None:
         """Once after a while of rest: merge the index, give pages back, fold the log, in small steps."""

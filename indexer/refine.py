@@ -348,7 +348,7 @@ def _is_settled(row: Row, turn: Turn, model: str) -> bool:
 
 
 class Window(Protocol):
-    """A desk, here or behind the service's door."""
+    """A desk, here or in the running service."""
 
     def take(self, wanted: Wanted) -> Job | Stop: ...
     def give(self, job: Job, answer: Answer) -> Given: ...
@@ -400,7 +400,7 @@ def run(
 
 
 def as_json(job: Job | Stop) -> Mapping[str, Any]:
-    """For the service's door."""
+    """For the service's control socket."""
     return {"stop": list(job)} if isinstance(job, Stop) else {"job": [*job[:-1], list(job.ask)]}
 
 

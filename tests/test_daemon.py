@@ -405,7 +405,7 @@ def test_a_request_that_is_no_list_of_ids_is_refused(service: Service) -> None:
         service.daemon._forget({"sessions": "all"})
 
 
-def test_the_door_is_closed_with_the_service(service: Service, home: Path) -> None:
+def test_the_control_socket_is_closed_with_the_service(service: Service, home: Path) -> None:
     assert (home / "control.sock").exists()
     service.stop()
     assert not (home / "control.sock").exists()

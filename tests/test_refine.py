@@ -415,7 +415,7 @@ def test_a_turn_of_which_an_imported_observation_tells_is_not_sent(backlog: Back
 
 
 @pytest.mark.parametrize("found", [Stop("budget", "m", 5), Job("t", "h", 1, "m", "d", 1, "", Ask("i", "t", 1, 2))])
-def test_the_door_carries_jobs_and_stops(found: Job | Stop) -> None:
+def test_the_control_socket_carries_jobs_and_stops(found: Job | Stop) -> None:
     assert from_json(as_json(found)) == found
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from indexer import status_file
 from indexer.compressors.base import Compressor
 from indexer.config import Config, load
+from indexer.control_commands import Binder
 from indexer.daemon import Daemon
-from indexer.door import Opener
 from indexer.errors import IndexerError
 from indexer.files.watch import HOT, SWEEP, Change, Watch, WatchStatus
 from indexer.sources.base import Source
@@ -67,7 +67,7 @@ class Service:
     now: float = 1000.0
     late: float = 0.0
     compressor: Compressor | None = None
-    door: Opener | None = None
+    commands: Binder | None = None
     daemon: Daemon = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Service:
             watch=self.hand,
             clock=lambda: self.now,
             wall=lambda: time.time() + self.late,
-            door=self.door,
+            commands=self.commands,
         )
 
     def stop(self) -> None:

@@ -13,20 +13,20 @@ from typing import Any, TypeAlias
 from indexer import compress
 from indexer.compressors.base import Compressor, Failure, Told
 from indexer.control import Command
-from indexer.errand import Errand
 from indexer.errors import UsageError
+from indexer.model_calls import ModelCalls
 from indexer.redact import Redactor
 from indexer.refine import Desk, Wanted, as_json, job_of
 from indexer.store import duplicates, recall
 from indexer.store.connection import Connection, transaction, translated
 
-Opener: TypeAlias = "Callable[[Connection, Redactor, Callable[[float], None]], Door]"
-"""Opens the door of a service: over its connection, with its redactor, and what tells that a step takes long."""
+Binder: TypeAlias = "Callable[[Connection, Redactor, Callable[[float], None]], ControlCommands]"
+"""Binds the commands to a service: to its connection, its redactor, and what tells that a step takes long."""
 COMPRESS_SECONDS = 600.0
 """What compressing all that is pending may take before the service manager doubts the service."""
 
 
-class Door:
+class ControlCommands:
     """commands: by name, for control.Server. busy: tells the service manager that a step may take long."""
 
     def __init__(
@@ -36,11 +36,11 @@ class Door:
         desk: Desk,
         *,
         merge: bool,
-        errand: Errand | None = None,
+        model_calls: ModelCalls | None = None,
         busy: Callable[[float], None] = lambda seconds: None,
     ) -> None:
         self._conn, self._compressor, self._desk, self._merge = conn, compressor, desk, merge
-        self._errand, self._busy = errand, busy
+        self._model_calls, self._busy = model_calls, busy
         self.commands: dict[str, Command] = {
             "compress": self._compress,
             "dedup.scan": self._scan,
@@ -52,7 +52,7 @@ class Door:
 
     def step(self, now: float) -> bool:
         """Have the model that the settings name asked, if they name one; says whether anything was done."""
-        return self._errand is not None and self._errand.step(now)
+        return self._model_calls is not None and self._model_calls.step(now)
 
     def _compress(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         self._busy(COMPRESS_SECONDS)

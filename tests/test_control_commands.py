@@ -1,4 +1,4 @@
-"""Commands that write while the service runs: they go through its door, and none is turned away."""
+"""Commands that write while the service runs: they go through its control socket, and none is turned away."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from daemons import Service, settings
 from scripted_model import Fixed, many, told
 
-from indexer import app, errand
+from indexer import app
 from indexer.compressors.base import Failure
 from indexer.compressors.rules import Rules
 from indexer.config import Config
@@ -29,7 +29,7 @@ def config(tmp_path: Path) -> Config:
 
 @pytest.fixture
 def service(config: Config) -> Iterator[Service]:
-    running = Service(config, compressor=Rules(), door=app._door(config))
+    running = Service(config, compressor=Rules(), commands=app._commands(config))
     running.settle()
     yield running
     running.stop()
@@ -109,8 +109,8 @@ def test_without_a_service_the_command_does_it_itself(config: Config, model: Fix
 def test_the_service_asks_by_itself_about_what_is_recent(
     days: float, calls: int, config: Config, model: Fixed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(errand, "_in_thread", lambda work: work())
-    running = Service(config, compressor=Rules(), door=app._door(replace(config, compress_days=days)))
+    monkeypatch.setattr("indexer.model_calls._in_thread", lambda work: work())
+    running = Service(config, compressor=Rules(), commands=app._commands(replace(config, compress_days=days)))
     running.settle()
     running.stop()
     assert len(model.asked) == calls

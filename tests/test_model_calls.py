@@ -11,7 +11,7 @@ from scripted_model import Backlog, Fixed, many, told
 from stores import read
 
 from indexer.compressors.base import Answer, Ask, Failure
-from indexer.errand import REST, Errand
+from indexer.model_calls import REST, ModelCalls
 
 DAYS = 10_000.0
 
@@ -34,13 +34,13 @@ class Hand:
         self.waiting.pop()()
 
 
-def errand(backlog: Backlog, hand: Hand, model: Fixed, days: float = DAYS) -> Errand:
-    return Errand(backlog.desk, model, days=days, wall=backlog.clock, run=hand.run)
+def model_calls(backlog: Backlog, hand: Hand, model: Fixed, days: float = DAYS) -> ModelCalls:
+    return ModelCalls(backlog.desk, model, days=days, wall=backlog.clock, run=hand.run)
 
 
 def test_one_call_at_a_time_and_nobody_waits(backlog: Backlog) -> None:
     hand, model = Hand(), Fixed(told())
-    going = errand(backlog, hand, model)
+    going = model_calls(backlog, hand, model)
     assert [going.step(0.0), going.step(0.0), len(hand.waiting)] == [True, False, 1]
     hand.finish()
     assert [going.step(0.0), backlog.states, len(model.asked)] == [True, {"made": 1}, 1]
@@ -48,7 +48,7 @@ def test_one_call_at_a_time_and_nobody_waits(backlog: Backlog) -> None:
 
 def test_all_turns_are_asked_about_in_the_end(backlog: Backlog) -> None:
     hand = Hand()
-    going = errand(backlog, hand, Fixed(told()))
+    going = model_calls(backlog, hand, Fixed(told()))
     while going.step(0.0):
         if hand.waiting:
             hand.finish()
@@ -58,12 +58,12 @@ def test_all_turns_are_asked_about_in_the_end(backlog: Backlog) -> None:
 def test_old_turns_are_left_to_who_asks_for_them(backlog: Backlog) -> None:
     backlog.clock.now += 2 * 86_400_000
     hand = Hand()
-    assert [errand(backlog, hand, Fixed(told()), days=1.0).step(0.0), hand.waiting] == [False, []]
+    assert [model_calls(backlog, hand, Fixed(told()), days=1.0).step(0.0), hand.waiting] == [False, []]
 
 
 def test_what_is_finished_later_is_looked_for_after_a_rest(backlog: Backlog) -> None:
     hand = Hand()
-    going = errand(backlog, hand, Fixed(told()))
+    going = model_calls(backlog, hand, Fixed(told()))
     while going.step(0.0):
         if hand.waiting:
             hand.finish()
@@ -79,7 +79,7 @@ def test_a_model_that_breaks_is_a_lost_answer(backlog: Backlog) -> None:
             raise ZeroDivisionError
 
     hand = Hand()
-    going = errand(backlog, hand, Broken())
+    going = model_calls(backlog, hand, Broken())
     going.step(0.0)
     with pytest.raises(ZeroDivisionError):
         hand.finish()
@@ -95,7 +95,7 @@ def test_the_real_thread(backlog: Backlog) -> None:
             came.wait(10)
             return Failure("rejected", "no")
 
-    going = Errand(backlog.desk, Slow(), days=DAYS, wall=backlog.clock)
+    going = ModelCalls(backlog.desk, Slow(), days=DAYS, wall=backlog.clock)
     assert [going.step(0.0), going.step(0.0)] == [True, False]
     came.set()
     for thread in [one for one in threading.enumerate() if one.name == "model"]:

@@ -17,7 +17,7 @@ REST = 30.0
 """Seconds between two looks for something to ask, when there was nothing."""
 
 
-class Errand:
+class ModelCalls:
     """days: how old a turn may be. run: starts a thread; wall: epoch milliseconds; clock: monotonic seconds."""
 
     def __init__(
