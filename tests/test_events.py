@@ -33,6 +33,7 @@ EXAMPLES: dict[str, Callable[[], None]] = {
     "unreadable": lambda: events.unreadable("/p/a.jsonl", PermissionError(13, "Permission denied")),
     "compressed": lambda: events.compressed(sessions=2, turns=5, observations=4),
     "not_compressed": lambda: events.not_compressed("0b1c", "RecursionError"),
+    "asked": lambda: events.asked(model="anthropic/claude-haiku-4-5", tokens=900, state="made"),
     "sweep": lambda: events.sweep(files=10, changed=1, missed=0, seconds=0.2),
     "watch_degraded": lambda: events.watch_degraded("no watches left"),
     "watch_restored": lambda: events.watch_restored(),

@@ -102,10 +102,10 @@ class VectorDesk:
 
     def kill(self) -> None:
         """End whatever worker there is, at once."""
-        pid = self.said().get("pid") or (self.worker and self.worker.poll() is None and self.worker.pid)
-        if pid:
+        if pid := self.said().get("pid"):
             os.kill(pid, signal.SIGKILL)
         if self.worker is not None:
+            self.worker.kill()  # a search may have started the one that answers, and ours be waiting for its turn
             self.worker.wait()
         until(lambda: not client.alive(self.home))
 
