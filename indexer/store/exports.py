@@ -15,9 +15,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+from indexer.errors import IndexerError
 from indexer.store.connection import Connection
 from indexer.store.imports import device
 from indexer.store.membership import FORKED, IMPORTED, SIDECHAIN, in_chunks
+from indexer.store.migrations import SCHEMA_VERSION, check_version
 from indexer.text import cut
 
 Line: TypeAlias = dict[str, Any]
@@ -130,8 +132,14 @@ _ABOUT = ("id", "turn", "slot", "identity", "told", "device", "local")
 
 
 def lines(conn: Connection, sessions: Sequence[int] | None = None) -> Iterator[Line]:
-    """All lines of these sessions (row ids), or of all. conn: with rows as sqlite3.Row. The memory should be at
-    the present schema (exchange/copies.py sees to that of a copy)."""
+    """All lines of these sessions (row ids), or of all. conn: with rows as sqlite3.Row.
+
+    Raises IndexerError for a memory of an older schema (exchange/sources.py brings up a copy of one): it has no
+    name to export under, and no tables of what it imported."""
+    if check_version(conn) < SCHEMA_VERSION:
+        raise IndexerError(
+            "the memory was written by an older version", "`transcript-indexer rescan` brings it up to date first"
+        )
     name = device(conn)
     yield {"kind": "header", "format": FORMAT, "version": VERSION, "device": name}
     chosen = sessions if sessions is not None else [row[0] for row in conn.execute(SESSIONS).fetchall()]

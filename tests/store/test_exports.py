@@ -17,6 +17,9 @@ from indexer.exchange.shape import Faulty, check_header, item
 from indexer.store import exports, imports
 from indexer.store.connection import open_reader
 from indexer.store.exports import Line, identity_of, lines, of_projects, text_of
+from indexer.store.migrations import SCHEMA_VERSION
+
+SCHEMAS = Path(__file__).parent.parent / "fixtures" / "schema"
 
 
 def session() -> Transcript:
@@ -103,6 +106,18 @@ def test_a_memory_of_an_older_version_has_no_name() -> None:
     with pytest.raises(Faulty):
         check_header({"kind": "header", "format": exports.FORMAT, "version": 1, "device": ""})
     conn.close()
+
+
+@pytest.mark.parametrize("version", [path.stem for path in SCHEMAS.glob("*.sql") if path.stem != str(SCHEMA_VERSION)])
+def test_a_memory_of_an_older_version_is_to_be_brought_up_first(
+    version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conn = sqlite3.connect(tmp_path / "index.db")
+    conn.executescript((SCHEMAS / f"{version}.sql").read_text(encoding="utf-8"))
+    conn.close()
+    assert main(["export", "--home", str(tmp_path), "--output", str(tmp_path / "out.jsonl")]) == 1
+    assert "written by an older version" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_names_of_what_was_made() -> None:
